@@ -22,8 +22,9 @@ from scenario.model import Scenario
 from scenario.sections.expect import Expect
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
-from scenario.sections.workload import OperationItem
+from scenario.sections.workload import FileWorkload, OperationItem
 from scenario.workload.detections import MOST_DETECTIONS
+from scenario.workload.file.contents import contents_of
 from scenario.workload.generate import generate
 from scenario.workload.generate import problems as workload_problems
 from scenario.workload.placement import broker_problems
@@ -247,6 +248,8 @@ def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> 
 
 def _generated_clients(scenario: Scenario, brokers: int) -> frozenset[str]:
     workload = scenario.workload
+    if isinstance(workload, FileWorkload):
+        return frozenset(contents_of(workload).homes)
     publishers, subscribers = workload.publishers_on(brokers), workload.subscribers_on(brokers)
     return frozenset(
         [*(f"P{number + 1}" for number in range(publishers)), *(f"S{number + 1}" for number in range(subscribers))]

@@ -8,6 +8,7 @@ from broker_service.language import Value
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload.kind import MOST_PUBLICATIONS, MOST_SUBSCRIPTIONS
+from scenario.workload.pace import load_time
 from scenario.workload.padding import encoded_size
 from scenario.yaml_files.fields import FieldPath
 from topology.links import Range
@@ -19,7 +20,7 @@ _REST_OF_MESSAGE = 4096
 def publication_problems(publishers: int, rate: Range, scenario: Scenario) -> Iterator[Problem]:
     """A problem when this number of publishers, each at this rate, makes too many publications."""
     seconds = scenario.timeline.run
-    made = round(publishers * rate.high * seconds)
+    made = round(publishers * rate.high * load_time(scenario))
     if made > MOST_PUBLICATIONS:
         message = f"makes up to {made:,} publications in a run of {seconds:g} s; there may be {MOST_PUBLICATIONS:,}"
         yield Problem(("workload", "publications", "rate"), message)

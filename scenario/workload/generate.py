@@ -17,6 +17,7 @@ from scenario.sections.workload import (
     WorkloadKind,
 )
 from scenario.workload import integers, patterns, topics
+from scenario.workload.bounds import subscription_problems
 from scenario.workload.explicit import explicit_operations
 from scenario.workload.file import population as file
 from scenario.workload.population import Population
@@ -61,4 +62,10 @@ def generate(scenario: Scenario, overlay: Overlay) -> Workload:
 def problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     """Contradictions between the generated part of the workload and the rest of the scenario."""
     section = scenario.workload
-    return GENERATORS[type(section)].problems(section, scenario, overlay)
+    found = list(GENERATORS[type(section)].problems(section, scenario, overlay))
+    yield from found
+    if not found and section.churn is not None:
+        generated = GENERATORS[type(section)].populate(section, scenario, overlay)
+        churn, lasting = section.churn, len(generated.lasting_subscriptions())
+        again = lasting * churn.share * scenario.timeline.run / churn.every
+        yield from subscription_problems(("workload", "churn", "every"), again)

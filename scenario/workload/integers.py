@@ -152,13 +152,19 @@ class IntegersPopulation:
     def subscriptions(self) -> Sequence[PlannedOperation]:
         return OperationSequence(len(self.wanted.values), self._subscription)
 
-    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+    def lasting_subscriptions(self) -> Sequence[PlannedOperation]:
+        return self.subscriptions()
+
+    def changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+        return iter(())
+
+    def paced(self, begin: int, load: float) -> Iterator[PlannedOperation]:
         publishing, shares = self.publishing, stream(self.seed, "values")
 
         def content(publisher: int) -> dict[str, Value]:
             return {CLASS: _CLASS, VALUE: publishing.value(publisher, shares.random())}
 
-        arrivals = merged_arrivals(publishing.rates.tolist(), self.arrivals, run, stream(self.seed, "times"))
+        arrivals = merged_arrivals(publishing.rates.tolist(), self.arrivals, load, stream(self.seed, "times"))
         return publication_operations(self.publishers, arrivals, content, begin=begin, size=self.size)
 
     def expected(self, run: float) -> Expected:

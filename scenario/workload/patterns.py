@@ -109,7 +109,13 @@ class PatternsPopulation:
         each = len(self.drawn[0])
         return OperationSequence(len(self.drawn) * each, lambda index: self._subscription(*divmod(index, each)))
 
-    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+    def lasting_subscriptions(self) -> Sequence[PlannedOperation]:
+        return self.subscriptions()
+
+    def changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+        return iter(())
+
+    def paced(self, begin: int, load: float) -> Iterator[PlannedOperation]:
         rng = stream(self.seed, "numbers")
         names = {number: attribute(number) for number in range(1, self.patterns + 1)}
 
@@ -117,7 +123,7 @@ class PatternsPopulation:
             numbers = sorted(rng.sample(range(1, self.patterns + 1), self.lengths.draw(rng)))
             return {CLASS: _CLASS, **dict.fromkeys(map(names.__getitem__, numbers), 1)}
 
-        arrivals = merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times"))
+        arrivals = merged_arrivals(self.rates, self.arrivals, load, stream(self.seed, "times"))
         return publication_operations(self.publishers, arrivals, content, begin=begin, size=self.size)
 
     def expected(self, run: float) -> Expected:

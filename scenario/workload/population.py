@@ -37,8 +37,17 @@ class Population(Protocol):
     def subscriptions(self) -> Sequence[PlannedOperation]:
         """Subscriptions of the join phase, all at time 0, which the workload replaces."""
 
-    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
-        """Operations of a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds, sorted by time."""
+    def lasting_subscriptions(self) -> Sequence[PlannedOperation]:
+        """All of `subscriptions` but those which the population itself withdraws."""
+
+    def paced(self, begin: int, load: float) -> Iterator[PlannedOperation]:
+        """Publications, and what goes with their pace, during `load` seconds from `begin` (nanoseconds) on.
+
+        They are sorted by time, which is load time where the workload has a profile (`scenario.workload.pace`).
+        """
+
+    def changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+        """Other operations of a run phase that starts at `begin` and lasts `run` seconds, sorted by time."""
 
     def expected(self, run: float) -> Expected:
         """Expected amounts with a run phase of `run` seconds."""

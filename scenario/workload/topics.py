@@ -16,10 +16,12 @@ from broker_service.language.records import predicate_record
 from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
+from scenario.sections.workload.course import Churn
 from scenario.sections.workload.kind import MOST_SUBSCRIPTIONS, Arrivals
-from scenario.sections.workload.topics import Churn, SubscriberGroup, TopicsWorkload
+from scenario.sections.workload.topics import SubscriberGroup, TopicsWorkload
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems
+from scenario.workload.churn import comings_and_goings
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.placement import placed, placement_problems
@@ -66,19 +68,11 @@ class TopicSubscriber:
 
     def changes(self, run: float) -> Iterator[tuple[float, OperationKind, int]]:
         """Its subscriptions and unsubscriptions in a run phase of `run` seconds, with the subscription's number."""
-        number = 1
         if self.joins is not None:
-            yield self.joins, OperationKind.SUBSCRIBE, number
-        if self.churn is None:
-            return
-        leaves = (self.joins or 0.0) + self.phase
-        while leaves < run:
-            yield leaves, OperationKind.UNSUBSCRIBE, number
-            number += 1
-            if leaves + self.churn.away >= run:
-                return
-            yield leaves + self.churn.away, OperationKind.SUBSCRIBE, number
-            leaves = (self.joins or 0.0) + self.phase + (number - 1) * self.churn.every
+            yield self.joins, OperationKind.SUBSCRIBE, 1
+        if self.churn is not None:
+            for time, again, number in comings_and_goings(self.churn, (self.joins or 0.0) + self.phase, run):
+                yield time, OperationKind.SUBSCRIBE if again else OperationKind.UNSUBSCRIBE, number
 
     def subscribed(self, run: float) -> float:
         """Seconds of a run phase of `run` seconds during which it has a subscription."""
@@ -117,15 +111,21 @@ class TopicsPopulation:
         return OperationSequence(len(self.publishing), self._advertisement)
 
     def subscriptions(self) -> Sequence[PlannedOperation]:
-        present = [subscriber for subscriber in self.subscribing if subscriber.joins is None]
-        return OperationSequence(
-            len(present), lambda index: present[index].operation(OperationKind.SUBSCRIBE, number=1)
-        )
+        return _subscriptions([subscriber for subscriber in self.subscribing if subscriber.joins is None])
 
-    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
-        arrivals = merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times"))
-        published = publication_operations(self.publishers, arrivals, _content, begin=begin, size=self.size)
-        return heapq.merge(self._changes(begin, run), published, key=lambda operation: operation.at)
+    def lasting_subscriptions(self) -> Sequence[PlannedOperation]:
+        return _subscriptions([one for one in self.subscribing if one.joins is None and one.churn is None])
+
+    def paced(self, begin: int, load: float) -> Iterator[PlannedOperation]:
+        arrivals = merged_arrivals(self.rates, self.arrivals, load, stream(self.seed, "times"))
+        return publication_operations(self.publishers, arrivals, _content, begin=begin, size=self.size)
+
+    def changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+        """Subscriptions and unsubscriptions in the run phase, sorted by time."""
+        moving = [one for one in self.subscribing if one.joins is not None or one.churn is not None]
+        streams = (_timed(subscriber, run) for subscriber in moving)
+        for time, subscriber, kind, number in heapq.merge(*streams, key=lambda change: change[0]):
+            yield subscriber.operation(kind, number, begin + time)
 
     def expected(self, run: float) -> Expected:
         before = [0.0]
@@ -159,12 +159,11 @@ class TopicsPopulation:
             predicates=[predicate_record(predicate) for predicate in advertised],
         )
 
-    def _changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
-        """Subscriptions and unsubscriptions in the run phase, sorted by time."""
-        moving = [one for one in self.subscribing if one.joins is not None or one.churn is not None]
-        streams = (_timed(subscriber, run) for subscriber in moving)
-        for time, subscriber, kind, number in heapq.merge(*streams, key=lambda change: change[0]):
-            yield subscriber.operation(kind, number, begin + time)
+
+def _subscriptions(subscribers: Sequence[TopicSubscriber]) -> Sequence[PlannedOperation]:
+    return OperationSequence(
+        len(subscribers), lambda index: subscribers[index].operation(OperationKind.SUBSCRIBE, number=1)
+    )
 
 
 def _content(publisher: int) -> dict[str, Value]:

@@ -12,10 +12,12 @@ import numpy as np
 
 from record.time_units import SECOND
 from scenario.model import Scenario
+from scenario.workload.churn import churning
 from scenario.workload.detections import PublicationSample
 from scenario.workload.explicit import explicit_notifications
 from scenario.workload.operations import OperationKind, PlannedOperation
-from scenario.workload.population import Population
+from scenario.workload.pace import curve_of, load_time
+from scenario.workload.population import Expected, Population
 from scenario.workload.streams import stream
 from topology.link_properties import BrokerId
 
@@ -70,7 +72,7 @@ class Workload:
     def estimate(self) -> Estimate:
         """The amounts to expect. A set of publications that a client gets for a composite subscription is one
         notification."""
-        generated = self.population.expected(self.scenario.timeline.run)
+        generated = self._expected()
         written = [operation.operation for operation in self.explicit]
         return Estimate(
             advertisements=generated.advertisements + written.count(OperationKind.ADVERTISE),
@@ -90,16 +92,53 @@ class Workload:
             return []
         publications = (operation for operation in self._merged() if operation.operation is OperationKind.PUBLISH)
         written = sum(operation.operation is OperationKind.PUBLISH for operation in self.explicit)
-        generated = self.population.expected(self.scenario.timeline.run).publications
+        generated = self._expected().publications
         sample = PublicationSample.of(publications, generated + written)
         return [sample.detections(composite) for composite in composites]
+
+    def _expected(self) -> Expected:
+        """The amounts that the population makes, with profile and churn."""
+        scenario = self.scenario
+        run, churn = scenario.timeline.run, scenario.workload.churn
+        usual = self.population.expected(run)
+        factor = load_time(scenario) / run
+        again, held = 0.0, 1.0
+        if churn is not None:
+            again = len(self.population.lasting_subscriptions()) * churn.share * run / churn.every
+            held = 1 - churn.share * churn.away / churn.every
+        return Expected(
+            advertisements=usual.advertisements,
+            subscriptions=usual.subscriptions + round(again),
+            publications=usual.publications * factor,
+            notifications=usual.notifications * factor * held,
+        )
 
     def _merged(self) -> Iterator[PlannedOperation]:
         """All operations sorted by time, before they are stretched."""
         timeline = self.scenario.timeline
-        running = self.population.run_operations(round(timeline.join * SECOND), timeline.run)
-        merged = heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
+        begin, population = round(timeline.join * SECOND), self.population
+        changes = population.changes(begin, timeline.run)
+        merged = heapq.merge(
+            self._joining(), self.explicit, changes, self._churning(begin), self._paced(begin), key=lambda one: one.at
+        )
         return (_at_home(operation, self.homes) for operation in merged) if self.homes else merged
+
+    def _paced(self, begin: int) -> Iterator[PlannedOperation]:
+        """The publications of the run phase, at the pace of the profile."""
+        pace = curve_of(self.scenario)
+        if pace is None:
+            yield from self.population.paced(begin, self.scenario.timeline.run)
+            return
+        for operation in self.population.paced(begin, pace.load):
+            yield _at(begin + round(pace.moment((operation.at - begin) / SECOND) * SECOND), operation)
+
+    def _churning(self, begin: int) -> Iterator[PlannedOperation]:
+        """The subscribers that come and go in the run phase."""
+        scenario, churn = self.scenario, self.scenario.workload.churn
+        if churn is None:
+            return iter(())
+        lasting = self.population.lasting_subscriptions()
+        return churning(lasting, churn, scenario.seed, begin=begin, run=scenario.timeline.run)
 
     def _joining(self) -> Iterator[PlannedOperation]:
         """Advertisements and subscriptions of clients present from the start, each at a random time in `join`."""

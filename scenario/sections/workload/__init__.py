@@ -1,5 +1,6 @@
 """The `workload` section: clients and their operations, of one of several kinds."""
 
+from scenario.sections.workload.course import Churn, Day, PaceBurst, PaceStep, Profile, Ramp, SubscriberChurn
 from scenario.sections.workload.file import FileColumns, FileWorkload
 from scenario.sections.workload.integers import IntegerPublications, IntegerSubscriptions, IntegersWorkload
 from scenario.sections.workload.kind import WorkloadKind
@@ -15,12 +16,13 @@ from scenario.sections.workload.quotes import (
     QuoteSubscriptions,
     QuotesWorkload,
 )
-from scenario.sections.workload.topics import Churn, SubscriberGroup, TopicPublications, TopicsWorkload
+from scenario.sections.workload.topics import SubscriberGroup, TopicPublications, TopicsWorkload
 
 __all__ = [
     "KINDS",
     "Burst",
     "Churn",
+    "Day",
     "FileColumns",
     "FileWorkload",
     "Followers",
@@ -29,13 +31,18 @@ __all__ = [
     "IntegerSubscriptions",
     "IntegersWorkload",
     "OperationItem",
+    "PaceBurst",
+    "PaceStep",
     "PatternPublications",
     "PatternSubscriptions",
     "PatternsWorkload",
+    "Profile",
     "QuoteFile",
     "QuotePublications",
     "QuoteSubscriptions",
     "QuotesWorkload",
+    "Ramp",
+    "SubscriberChurn",
     "SubscriberGroup",
     "TopicPublications",
     "TopicsWorkload",

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from scenario.sections.section import BrokerName, Section
 from scenario.sections.units import MessageRateRange, Size
+from scenario.sections.workload.course import Profile, SubscriberChurn
 from topology.links import Range
 
 MOST_PUBLISHERS = 100_000
@@ -27,6 +28,11 @@ ContentSize = Annotated[Size, Field(ge=1, le=LARGEST_CONTENT)]
 
 class WorkloadKind(Section):
     """A workload of some kind, whose random choices all come from the seed."""
+
+    profile: Profile | None = None
+    """Pace of the publications over the run phase; always the usual one without it."""
+    churn: SubscriberChurn | None = None
+    """Subscribers that unsubscribe and subscribe again during the run phase: `{share: 30%, every: 20s, away: 2s}`."""
 
     def publishers_on(self, brokers: int) -> int:
         """Number of generated publishers, P1, P2, ..., on an overlay of this many brokers."""

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from scenario.sections.section import Count, Section
-from scenario.sections.units import Duration, DurationRange
+from scenario.sections.units import DurationRange
+from scenario.sections.workload.course import Churn
 from scenario.sections.workload.kind import (
     MOST_PUBLISHERS,
     MOST_SUBSCRIPTIONS,
@@ -56,23 +57,6 @@ class TopicPublications(GeneratedPublications):
     """Number of topics and of their publishers."""
     placement: Placement = "uniform"
     """`uniform` (at random), `spread` (a second round when all brokers have one), or a list of brokers in turn."""
-
-
-class Churn(Section):
-    """Subscribers that unsubscribe and subscribe again."""
-
-    every: Duration
-    """Time from one unsubscription of a subscriber to its next; the first comes at a random time within the first."""
-    away: Duration = 0.0
-    """Time from an unsubscription to the new subscription, which has an id of its own."""
-
-    @model_validator(mode="after")
-    def _comes_back(self) -> Churn:
-        if self.every <= 0:
-            raise ValueError("every must be more than 0")
-        if self.away >= self.every:
-            raise ValueError(f"away ({self.away:g} s) must be less than every ({self.every:g} s)")
-        return self
 
 
 class SubscriberGroup(Section):

@@ -18,7 +18,7 @@ from scenario.sections.workload.file import FileWorkload
 from scenario.sections.workload.kind import MOST_SUBSCRIPTIONS
 from scenario.workload.file.advertised import PublishedContent
 from scenario.workload.file.rows import Row, RowError, RowReader
-from scenario.workload.file.standing import Standing, StandingError
+from scenario.workload.file.standing import Key, Standing, StandingError, key_of
 from scenario.workload.file.tables import TableError
 
 _SAMPLED = 2_000
@@ -85,6 +85,8 @@ class FileContents:
     """The time of that row, nanoseconds."""
     ends: int = 0
     """The time of the last row."""
+    withdrawn: set[Key] = field(default_factory=set)
+    """Advertisements and subscriptions that the file withdraws from that row on."""
     later: dict[str, int] = field(default_factory=dict)
     """Operations other than publications from that row on, by verb."""
     course: Course = field(default_factory=Course)
@@ -151,6 +153,8 @@ class _Pass:
             raise RowError("", f"more than {MOST_SUBSCRIPTIONS:,} advertisements and subscriptions; share them out")
         if contents.course.count:
             contents.later[row.verb] = contents.later.get(row.verb, 0) + 1
+            if row.content is None:
+                contents.withdrawn.add(key_of(row))
         if isinstance(row.content, CompositeSubscription):
             contents.composites.append(row)
         if row.verb == "advertise":

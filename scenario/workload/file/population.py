@@ -16,7 +16,9 @@ from scenario.sections.workload.kind import MOST_PUBLICATIONS
 from scenario.workload.detections import MOST_DETECTIONS, PublicationSample
 from scenario.workload.file.contents import FileContents, contents_of
 from scenario.workload.file.play import Play, declared
+from scenario.workload.file.standing import key_of
 from scenario.workload.operations import OperationKind, PlannedOperation
+from scenario.workload.pace import load_time
 from scenario.workload.placement import broker_problems, placed, placement_problems
 from scenario.workload.population import Expected
 from scenario.workload.streams import stream
@@ -73,8 +75,19 @@ class FilePopulation:
         play = self._play()
         return [play.operation(row, 0) for row in self.contents.at_start]
 
-    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
-        return self._play().operations(begin, run)
+    def lasting_subscriptions(self) -> Sequence[PlannedOperation]:
+        lasting = [
+            made
+            for row, made in zip(self.contents.at_start, self._at_start, strict=True)
+            if key_of(row) not in self.contents.withdrawn
+        ]
+        return [made for made in lasting if made.operation is not OperationKind.ADVERTISE]
+
+    def paced(self, begin: int, load: float) -> Iterator[PlannedOperation]:
+        return self._play().operations(begin, load)
+
+    def changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+        return iter(())
 
     def expected(self, run: float) -> Expected:
         publications = published(self.section, self.contents, run)
@@ -134,7 +147,7 @@ def problems(section: FileWorkload, scenario: Scenario, overlay: Overlay) -> Ite
     for home in dict.fromkeys(contents.homes.values()):
         if home is not None:
             yield from broker_problems(_FILE, home, overlay)
-    made = published(section, contents, scenario.timeline.run)
+    made = published(section, contents, load_time(scenario))
     if made > MOST_PUBLICATIONS:
         yield Problem(
             _FILE, f"makes {made:,.0f} publications; there may be {MOST_PUBLICATIONS:,}; give a lower `share`"

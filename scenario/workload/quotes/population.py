@@ -50,8 +50,14 @@ class QuotesPopulation:
     def subscriptions(self) -> Sequence[PlannedOperation]:
         return [operation for subscriber in self.subscribing for operation in subscriber.subscriptions()]
 
-    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
-        streams = [publisher.run_operations(begin, run, self.arrivals, self.seed) for publisher in self.publishing]
+    def lasting_subscriptions(self) -> Sequence[PlannedOperation]:
+        return self.subscriptions()
+
+    def changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
+        return iter(())
+
+    def paced(self, begin: int, load: float) -> Iterator[PlannedOperation]:
+        streams = [publisher.run_operations(begin, load, self.arrivals, self.seed) for publisher in self.publishing]
         return heapq.merge(*streams, key=lambda operation: operation.at)
 
     def expected(self, run: float) -> Expected:
@@ -100,6 +106,8 @@ def problems(section: QuotesWorkload, scenario: Scenario, overlay: Overlay) -> I
     if publications is not None:
         yield from publication_problems(publications.publishers, publications.rate, scenario)
         yield from _individual_times(publications, scenario.timeline.run)
+        if section.profile is not None:
+            yield from _with_a_profile(publications)
 
 
 def _individual_times(publications: QuotePublications, run: float) -> Iterator[Problem]:
@@ -113,6 +121,15 @@ def _individual_times(publications: QuotePublications, run: float) -> Iterator[P
             if (ends := burst.at + burst.publications / burst.rate.low) > run:
                 message = f"lasts until {ends:g} s, beyond the run phase of {run:g} s: start it sooner"
                 yield Problem((*path, "bursts", index), message)
+
+
+def _with_a_profile(publications: QuotePublications) -> Iterator[Problem]:
+    """Individual times of publishers, which a profile would part from their publications."""
+    for name, publisher in publications.individually.items():
+        for field in ("joins", "stops", "leaves", "bursts"):
+            if getattr(publisher, field):
+                path: FieldPath = ("workload", "publications", "individually", name, field)
+                yield Problem(path, "does not go with `workload.profile`; leave one of them out")
 
 
 def _subscribers(

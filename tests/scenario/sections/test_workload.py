@@ -49,7 +49,7 @@ def error(text: str) -> str:
 
 
 def test_every_kind_has_a_generator() -> None:
-    assert set(KINDS) == {"quotes", "integers", "topics", "patterns"}
+    assert set(KINDS) == {"quotes", "integers", "topics", "patterns", "file"}
     assert set(GENERATORS) == set(KINDS.values())
 
 

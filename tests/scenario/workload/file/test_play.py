@@ -7,6 +7,9 @@ import pytest
 from emulation.planning.plan import publishers_subscribe
 from emulation.planning.preparation import _declared
 from record.time_units import SECOND
+from scenario.checks import OverlayBuilder, problems
+from scenario.model import Scenario
+from scenario.workload.generate import generate
 from scenario.workload.operations import PlannedOperation
 from tests.scenario.workload.file.conftest import ROWS, FromFile
 
@@ -115,3 +118,17 @@ def test_amounts_are_expected_from_the_part_that_is_played(from_file: FromFile) 
     estimate = from_file(loop=True).estimate()
     assert (estimate.advertisements, estimate.publications) == (1, 5)
     assert from_file(_PUBLISHED).estimate().publications == 20
+
+
+def test_a_resolved_section_plays_the_same(from_file: FromFile) -> None:
+    workload = from_file(loop=True, unit="ms", share="80%", placement=["B2"])
+    again = Scenario.model_validate(workload.scenario.resolved())
+    assert list(generate(again, again.overlay()).operations()) == list(workload.operations())
+
+
+def test_clients_of_a_file_may_be_at_sites(from_file: FromFile) -> None:
+    scenario = from_file().scenario
+    sites = {"sites": {"Paris": {"broker": "B2", "clients": ["Bob"]}}}
+    placed = Scenario.model_validate({**scenario.resolved(), "clients": sites})
+    assert list(problems(placed, OverlayBuilder())) == []
+    assert generate(placed, placed.overlay()).clients["Bob"] == "B2"
