@@ -12,7 +12,8 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup base docker image emulator-image emulate test lint gauntlet proof bench smoke doctor proto dist clean distclean
+.PHONY: help setup runs base docker image emulator-image emulate test lint docs gauntlet proof bench smoke doctor proto dist \
+	clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -22,18 +23,24 @@ help: ## Show this help
 	@echo '          make emulate SCENARIO=scenarios/quickstart.yaml ARGS="--seed 7 --runtime process"'
 	@echo '          make test ARGS="tests/topology -k mean_degree"'
 
-base:
-	@setup/system.sh
-	@setup/venv.sh
+# What runs need, and nothing that only tests need. The environment is filled while system packages are installed.
+runs:
+	@setup/system.sh python
+	@setup/venv.sh & environment=$$!; status=0; setup/system.sh || status=$$?; wait $$environment && exit $$status
 	@setup/proto.sh
 
-docker: base
+base: ## Install what style, types, tests and the documentation need as well
+	@setup/system.sh tests
+	@setup/venv.sh tests
+	@setup/proto.sh
+
+docker: runs
 	@setup/docker-daemon.sh
 
 image: docker ## Build the broker image, unless this tree's exists
 	@$(PYTHON_BIN)/python setup/image.py
 
-# For hosts without Mininet and Java, so it does not depend on `base`, which installs both.
+# For hosts without Mininet and Java, so it does not depend on `runs`, which installs both.
 emulator-image: ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
 	@setup/system.sh images
 	@setup/venv.sh
@@ -43,18 +50,18 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 	@$(PYTHON_BIN)/python setup/emulator_image.py
 
 # A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
-setup: base ## Install, generate, start and build what is missing
-	@$(PYTHON_BIN)/python setup/spark_classes.py || echo 'set-up: continuing without the archive of classes' >&2
-	@{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
-		echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2
+setup: runs ## Install, generate, start and build what is missing
+	@{ $(PYTHON_BIN)/python setup/spark_classes.py || echo 'set-up: continuing without the archive of classes' >&2; } & \
+	{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
+		echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2; wait
 
-proto: base ## Generate the protobuf code again if proto/ changed
+proto: runs ## Generate the protobuf code again if proto/ changed
 
 emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print both verdicts
 	@$(PYTHON_BIN)/brokerlab emulate $(SCENARIO) $(ARGS)
 
 # On several workers; tests/placement.py says which tests may run side by side. ARGS="-n0" is one process, for -s.
-test: setup lint ## Lint, type-check and test the sources; ARGS goes to pytest
+test: base setup lint ## Lint, type-check and test the sources; ARGS goes to pytest
 	$(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
 
 lint: base ## Check style, format and types
@@ -62,13 +69,17 @@ lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff format --check
 	$(PYTHON_BIN)/mypy
 
+docs: base ## Build the documentation's site in site/, to be read without a network
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON_BIN)/python -m mkdocs build --quiet
+	@echo "the documentation: file://$(CURDIR)/site/index.html"
+
 gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
 # Properties with sixteen times the examples, all tests of clusters, hosts and brokers of which `make test` runs a sixth,
 # the whole gauntlet, every recorded digest, then verdicts on real brokers, and the services of docker-compose, whose image
 # takes too long for `make test`.
-proof: setup ## Prove at length what `make test` tries a part of: 2 hours 30 minutes; ARGS goes to pytest
+proof: base setup ## Prove at length what `make test` tries a part of: 2 hours 30 minutes; ARGS goes to pytest
 	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 \
 		-m 'not container and not host and not guest and not spark and not alone' \
 		tests/properties tests/contracts tests/broker_service tests/scenario tests/command_line tests/wire \
@@ -80,13 +91,13 @@ proof: setup ## Prove at length what `make test` tries a part of: 2 hours 30 min
 	$(MAKE) emulator-image
 	$(PYTHON_BIN)/python -m pytest tests/setup/test_compose.py
 
-bench: setup ## Run all benchmarks against their targets: 66 minutes; 5 with ARGS=quick; ARGS="NAME ..." for some of them
+bench: base setup ## Run all benchmarks against their targets: 66 minutes; 5 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)
 
 smoke: image ## Three brokers on a plain compose network, no Mininet: a quick check of the image
 	@setup/smoke.sh
 
-doctor: base ## Show what this host can run, what it lacks and how to get it
+doctor: runs ## Show what this host can run, what it lacks and how to get it
 	@$(PYTHON_BIN)/brokerlab doctor
 
 dist: base ## Build the wheel and the source distribution in dist/: `pip install dist/brokerlab-*.whl` needs no checkout

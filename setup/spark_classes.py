@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,14 +37,17 @@ def write_archive(archive: Path) -> None:
     from analysis.engines.spark_session import open_session  # noqa: PLC0415 - half a second, for this rare step alone
 
     archive.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = archive.with_suffix(".unfinished")
-    unfinished.unlink(missing_ok=True)
-    with open_session("local[1]", java_options=options_to_write_classes(unfinished)) as session:
-        run_small_stages(session)
-    unfinished.rename(archive)
+    # The name is of this process alone, because several clones may share the directory and be set up at once.
+    unfinished = archive.with_suffix(f".unfinished-{os.getpid()}")
+    try:
+        with open_session("local[1]", java_options=options_to_write_classes(unfinished)) as session:
+            run_small_stages(session)
+        unfinished.rename(archive)
+    finally:
+        unfinished.unlink(missing_ok=True)
     for former in archive.parent.glob("classes-*.jsa"):
         if former != archive:
-            former.unlink()
+            former.unlink(missing_ok=True)
 
 
 def main() -> None:

@@ -1,12 +1,13 @@
 #!/bin/bash
-# system.sh [images]: installs missing system packages, and changes nothing that is present. A requirement is met if the
-# command works, whatever package it came from: a host with another Docker or Java keeps it. With `images`, only the
-# packages for building and running images.
+# system.sh [tests|images|python]: installs the missing system packages that runs need, and changes nothing that is present.
+# A requirement is met if the command works, whatever package it came from: a host with another Docker or Java keeps it. With
+# `tests`, those that tests need as well; with `images`, only those for building and running images; with `python`, only
+# those for the virtual environment.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
-mode=${1:-}
+mode=${1:-runs}
 
 have_python() { "$ROOT/setup/find-python.sh"; }
 have() { command -v "$1" >/dev/null; }
@@ -43,6 +44,8 @@ REQUIREMENTS=(
     "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
 FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
+FOR_PYTHON=" python3-venv ca-certificates "
+FOR_TESTS=" docker-compose openssh-server user-mode-linux gcc libc6-dev "
 OPTIONAL=" user-mode-linux docker-compose openssh-server "  # not on every release and processor; runs do without them
 
 missing=()
@@ -50,6 +53,8 @@ reasons=()
 for requirement in "${REQUIREMENTS[@]}"; do
     IFS='|' read -r package test purpose <<<"$requirement"
     [ "$mode" != images ] || [[ $FOR_IMAGES == *" $package "* ]] || continue
+    [ "$mode" != python ] || [[ $FOR_PYTHON == *" $package "* ]] || continue
+    [ "$mode" != runs ] || [[ $FOR_TESTS != *" $package "* ]] || continue
     $test >/dev/null 2>&1 || { missing+=("$package"); reasons+=("$package: $purpose"); }
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
@@ -96,3 +101,4 @@ for package in "${available[@]}"; do
 done
 [ "${#others[@]}" -eq 0 ] || quietly "${apt[@]}" install -y --no-install-recommends "${others[@]}"
 [ "${#others[@]}" -eq "${#available[@]}" ] || install_ssh_server
+say "installed ${#available[@]} packages and what they need in $SECONDS s"

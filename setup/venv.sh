@@ -1,14 +1,19 @@
 #!/bin/bash
-# The virtual environment `.venv`, with the versions that constraints.txt pins.
+# venv.sh [tests]: the virtual environment `.venv`, with the versions that constraints.txt pins: what runs of a checkout need
+# or, with `tests`, what style, types, tests and the site of the documentation need as well.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 cd "$ROOT"
 
-# The stamp is in the environment, so that removing one removes the other. Settings of ruff and what comes after them
+mode=${1:-runs}
+extras=emulation,hosts,spark,checkout
+[ "$mode" != tests ] || extras+=,dev,docs
+# Stamps are in the environment, so that removing one removes the other. Settings of ruff and what comes after them
 # install nothing.
-stamp=.venv/made-from-$(content_hash <(sed '/^\[tool\.ruff/,$d' pyproject.toml) constraints.txt)
-[ -e "$stamp" ] && .venv/bin/python -c '' 2>/dev/null && exit 0
+hash=$(content_hash <(sed '/^\[tool\.ruff/,$d' pyproject.toml) constraints.txt)
+stamp=.venv/made-for-$mode-$hash
+{ [ -e ".venv/made-for-tests-$hash" ] || [ -e "$stamp" ]; } && .venv/bin/python -c '' 2>/dev/null && exit 0
 
 use_ca_bundle
 if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
@@ -17,14 +22,15 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     rm -rf .venv
     quietly "$python" -m venv .venv
 fi
-say "installing pinned Python packages (minutes the first time; log in ${LOG#"$PWD"/})"
+say "installing pinned Python packages for $mode (minutes the first time; log in ${LOG#"$PWD"/})"
 pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt)
 # Packages that come as source, this one too, are built by the pinned setuptools and not by the newest one.
 quietly "${pip[@]}" setuptools
-quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulation,hosts,spark,dev]'
+quietly "${pip[@]}" --no-build-isolation --use-pep517 -e ".[$extras]"
 # pip would compile one file after the other, and those that nobody imports, too. What is left out is compiled when it is
 # imported.
 .venv/bin/python -m compileall -qq -j 0 -x '/(tests?|pip|plotly)/' .venv/lib || true
-rm -f .venv/made-from-*
+rm -f .venv/made-from-* .venv/made-for-*
 rm -f .venv/lib/python*/site-packages/brokerlab_compiled.*  # of versions that could be compiled
 : >"$stamp"
+say "the environment for $mode is complete after $SECONDS s"

@@ -60,6 +60,11 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert reached >= set(PAGES)
 
 
+def test_every_page_has_its_place_in_the_site() -> None:
+    placed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f": {page.name}\n" not in placed] == []
+
+
 def test_pages_that_sources_name_exist() -> None:
     for package in PACKAGES:
         for source in (ROOT / package).rglob("*"):

@@ -107,6 +107,20 @@ class TestSystemPackages:
         assert "mininet: " not in message
         assert "java" not in message.partition("going on")[0]
 
+    def test_runs_take_nothing_that_only_tests_need(self, programs: Path) -> None:
+        for program in ("apt-get", "ethtool", "linux.uml", "docker-compose"):
+            (programs / program).unlink(missing_ok=True)
+        for_runs, for_tests = (
+            bash(f"setup/system.sh {mode}", {"PATH": str(programs)}).stderr for mode in ("", "tests")
+        )
+        assert "ethtool: " in for_runs and "user-mode-linux: " not in for_runs
+        assert "ethtool: " in for_tests and "user-mode-linux: " in for_tests
+
+    def test_the_environment_waits_for_no_other_package(self, programs: Path) -> None:
+        for program in ("apt-get", "ethtool"):
+            (programs / program).unlink(missing_ok=True)
+        assert bash("setup/system.sh python", {"PATH": str(programs)}).stderr == ""
+
     def test_an_old_java_counts_as_none(self, programs: Path) -> None:
         for program in ("apt-get", "java"):
             (programs / program).unlink(missing_ok=True)
