@@ -30,8 +30,8 @@ runs:
 	@setup/proto.sh
 
 base: ## Install what style, types, tests and the documentation need as well
-	@setup/system.sh tests
-	@setup/venv.sh tests
+	@setup/system.sh python
+	@setup/venv.sh tests & environment=$$!; status=0; setup/system.sh tests || status=$$?; wait $$environment && exit $$status
 	@setup/proto.sh
 
 docker: runs
