@@ -11,7 +11,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from command_line.commands.open import open_run
 from command_line.commands.runs import age_in_words, as_json, as_table, list_runs, size_in_words
-from command_line.options.shared import _run
+from command_line.options.shared import stored_run
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.errors import BadInputError
@@ -52,8 +52,8 @@ def test_without_runs_the_list_says_how_to_make_one(tmp_path: Path, capsys: pyte
 
 def test_commands_take_short_names(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs.parent)
-    assert _run("line-3").is_dir()
-    assert _run("runs/other") == Path("runs/other")
+    assert stored_run("line-3").is_dir()
+    assert stored_run("runs/other") == Path("runs/other")
 
 
 def test_the_report_is_shown_in_the_browser(
