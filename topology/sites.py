@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
+from topology.model import Broker, Overlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,15 @@ class Site:
     def link(self) -> Link:
         """The access link: from the site to the broker, and back."""
         return Link(self.name, self.broker, self.up, self.down)
+
+
+def with_sites(overlay: Overlay, sites: Iterable[Site]) -> Overlay:
+    """The overlay with a node for each site, and the access links behind its own links: all that a host wires."""
+    sites = list(sites)
+    if not sites:
+        return overlay
+    nodes = (*overlay.brokers, *(Broker(site.name) for site in sites))
+    return replace(overlay, brokers=nodes, links=(*overlay.links, *(site.link for site in sites)))
 
 
 def site_of_each_client(sites: Iterable[Site]) -> Mapping[str, Site]:

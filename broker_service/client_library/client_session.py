@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import socket
 from collections.abc import Callable, Sequence
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
@@ -63,6 +64,9 @@ class ClientSession:
         """Called when a stream has been opened."""
         self.on_down: Callable[[], None] = do_nothing
         """Called when a stream has ended."""
+        self.make_socket: Callable[[], socket.socket] | None = None
+        """Makes the socket of each connection to a `host:port`, where that is not to be one of this process's network;
+        to be set before `open`."""
         self._limits = limits or SessionLimits()
         self._due_writes = due_writes or DueWrites()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
@@ -164,7 +168,7 @@ class ClientSession:
         """Serves one stream from its opening to its end. Returns whether the session was closed by this end."""
         stream: _ClientStream | None = None
         try:
-            call = self._call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME)
+            call = self._call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME, self.make_socket)
             stream = self._stream = _ClientStream(call, self, self._due_writes)
             await stream.run()
             self._problem = "the broker closed the session"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Sequence
 
 from broker_service.config import Limits
@@ -12,6 +13,7 @@ from broker_service.grpc_shell.service import Service
 from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
 from broker_service.messages import BrokerFrame, ClientRequest, Operation
 from broker_service.service.service_queue import Handler
+from broker_service.transport.connection import UNIX_PEER
 from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import Stream
@@ -46,6 +48,9 @@ class SessionStream(Duplex):
         self._resumed = asyncio.Event()
         """Set when requests that were held back have been handled, or are held again."""
         self._links = broker.links.values()
+        self._arrivals: deque[tuple[int, int]] | None = None if stream.peer == UNIX_PEER else deque()
+        """Time of arrival and number of requests of each frame that is not handled, for the log; None of clients beside
+        the broker, whose frames cross no network."""
         self._unsubmitted: Sequence[ClientRequest] = ()
         """The rest of a frame with more requests than are submitted together."""
         self._request_size = 0
@@ -62,6 +67,8 @@ class SessionStream(Duplex):
             self._broker.sessions.name(self.session, frame.session)
         if frame.requests:
             self._request_size = len(data) // len(frame.requests)
+            if self._arrivals is not None:
+                self._arrivals.append((time.monotonic_ns(), len(frame.requests)))
             self._submit(frame.requests)
 
     @property
@@ -121,12 +128,27 @@ class SessionStream(Duplex):
     def _handle(self, requests: Sequence[ClientRequest]) -> None:
         if self._ended:
             return
-        self._broker.sessions.handle(self.session, requests)
+        if self._arrivals is None:
+            self._broker.sessions.handle(self.session, requests)
+        else:
+            self._handle_by_arrival(requests, self._arrivals)
         for request in requests:
             if request.operation not in _NOT_PASSED_ON:
                 self._waits = self._waits or has_backlog(self._links, None)
                 break
         self._acknowledge_later()
+
+    def _handle_by_arrival(self, requests: Sequence[ClientRequest], arrivals: deque[tuple[int, int]]) -> None:
+        """Handles requests of several frames, or of a part of one, which arrived at different times."""
+        begin = 0
+        while begin < len(requests):
+            came, count = arrivals.popleft()
+            part = requests[begin : begin + count]
+            if len(part) < count:
+                arrivals.appendleft((came, count - len(part)))
+            begin += len(part)
+            self.session.came = came
+            self._broker.sessions.handle(self.session, part)
 
     def _acknowledge_later(self) -> None:
         """Has `_wake_session` called when the session asks for it."""

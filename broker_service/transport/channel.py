@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -101,16 +102,21 @@ class ClientConnection(Connection):
             stream.end()
 
 
-async def dial(address: str, method: Method, largest: int) -> Call:
-    """Opens a stream to an address; `largest` bounds incoming messages. Raises `RpcError` if nothing listens, or if a
-    link is in place of a Unix socket."""
+async def dial(
+    address: str, method: Method, largest: int, make_socket: Callable[[], socket.socket] | None = None
+) -> Call:
+    """Opens a stream to an address; `largest` bounds incoming messages, and `make_socket` makes the socket for a
+    numeric `host:port`. Raises `RpcError` if nothing listens, or if a link is in place of a Unix socket."""
     loop = asyncio.get_running_loop()
     connection = ClientConnection(largest)
     try:
         if address.startswith(UNIX):
-            with SocketFile(address.removeprefix(UNIX)) as socket:
-                await loop.create_unix_connection(lambda: connection, socket.address)
+            with SocketFile(address.removeprefix(UNIX)) as file:
+                await loop.create_unix_connection(lambda: connection, file.address)
             authority = "localhost"
+        elif make_socket is not None:
+            await _connect(connection, address, make_socket())
+            authority = address
         else:
             host, _, port = address.rpartition(":")
             await loop.create_connection(lambda: connection, host.strip("[]"), int(port))
@@ -118,6 +124,19 @@ async def dial(address: str, method: Method, largest: int) -> Call:
     except OSError as error:
         raise RpcError(StatusCode.UNAVAILABLE, f"cannot connect: {error.strerror or error}") from None
     return connection.open(method.path, authority)
+
+
+async def _connect(connection: ClientConnection, address: str, made: socket.socket) -> None:
+    """Connects by a socket that was made for the purpose. Raises `OSError`."""
+    loop = asyncio.get_running_loop()
+    host, _, port = address.rpartition(":")
+    try:
+        made.setblocking(False)
+        await loop.sock_connect(made, (host, int(port)))
+        await loop.create_connection(lambda: connection, sock=made)
+    except BaseException:
+        made.close()
+        raise
 
 
 def _take_status(stream: RpcStream, trailers: Mapping[str, str]) -> None:

@@ -395,6 +395,10 @@ def header_fields(headers: Sequence[tuple[Any, Any]]) -> Mapping[str, str]:
     return dict(headers)
 
 
+UNIX_PEER = "a Unix socket"
+"""The address of a peer on this host, for logs."""
+
+
 def _address(peer: object) -> str:
     """A peer's address for logs; Unix sockets have none."""
-    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else "a Unix socket"
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else UNIX_PEER

@@ -30,6 +30,8 @@ class Stream(Protocol):
     """Called when a message, the end or an error has come."""
     on_room: Callable[[], None]
     """Called when further messages may be sent, after `send` has returned False."""
+    peer: str
+    """The other end's address, for logs."""
     reads_on: bool
     """Set by a user that has not read all messages yet, and will without being called."""
 

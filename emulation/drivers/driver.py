@@ -17,10 +17,11 @@ import gc
 import logging
 import os
 import signal
+import socket
 import stat
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,7 @@ from emulation.drivers.driver_operations import OperationSchedule, ReadyOperatio
 from emulation.drivers.instructions import End, Further, Instruction, Start
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
+from emulation.network.namespaces import in_namespace
 from record.exit_codes import ExitCode
 from record.log import Event
 from record.program import program_digest
@@ -53,6 +55,20 @@ _TOGETHER = 250_000
 due meanwhile are late by that much at most. Streams pace their writes at far longer intervals (`links.pacing`)."""
 
 
+class SiteEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The end of a client's session at its site."""
+
+    broker: str
+    address: str
+    """Address of the broker over the site's access link."""
+    namespace: int
+    """A process in the site's network namespace."""
+
+    def socket(self) -> socket.socket:
+        """A socket that is made inside the site. Raises `NetworkError`."""
+        return in_namespace(self.namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+
+
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Configuration of a driver process, one JSON file."""
 
@@ -62,9 +78,11 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     log: str
     """Path of its log."""
     brokers: dict[str, str]
-    """Address of each broker: `unix:/path` or `host:port`."""
+    """Address of each broker that clients are beside: `unix:/path` or `host:port`."""
     operations: str
     """Path of its operations: JSON lines of `scenario.workload.operations.PlannedOperation`, sorted by time."""
+    sites: dict[str, SiteEnd] = {}
+    """Clients on sites, each with a session of its own."""
     message_bytes: int = 1 << 20
     """Largest operation that the brokers take."""
     reconnect_first: float = 0.05
@@ -88,7 +106,11 @@ class Driver:
         self._trace = FileTrace(Path(config.log), config.name, config.variant)
         self._recorder = Recorder(self._trace, time.monotonic_ns)
         self._sessions: dict[str, ClientSession] = {}
-        self._clients = Clients(self._sessions, self._recorder, self.status, keeps_accepted=config.keeps_accepted)
+        self._ends: dict[str, SessionEnd] = {}
+        """The ends of the sessions, by their keys."""
+        self._clients = Clients(
+            self._sessions, self._recorder, self.status, keeps_accepted=config.keeps_accepted, at_sites=config.sites
+        )
         self._due_writes = DueWrites()
         limits = SessionLimits(
             message_bytes=config.message_bytes,
@@ -96,13 +118,9 @@ class Driver:
             reconnect_last=config.reconnect_last,
         )
         for broker, address in config.brokers.items():
-            self._sessions[broker] = ClientSession(
-                address,
-                self._clients.receiver(SessionEnd(broker)),
-                limits,
-                self._clients.acknowledgement_log(broker),
-                self._due_writes,
-            )
+            self._add(SessionEnd(broker), address, limits)
+        for client, end in config.sites.items():
+            self._add(SessionEnd(end.broker, client), end.address, limits, end.socket)
         self._start = 0
         self._late = 0
         self._next_issue = 0
@@ -112,12 +130,32 @@ class Driver:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Holds the error when the workload cannot go on."""
 
+    def _add(
+        self,
+        end: SessionEnd,
+        address: str,
+        limits: SessionLimits,
+        make_socket: Callable[[], socket.socket] | None = None,
+    ) -> None:
+        self._ends[end.key] = end
+        session = self._sessions[end.key] = ClientSession(
+            address,
+            self._clients.receiver(end),
+            limits,
+            self._clients.acknowledgement_log(end.broker),
+            self._due_writes,
+        )
+        session.make_socket = make_socket
+
     async def open(self) -> None:
         """Connects to all brokers. Raises `ConnectError`."""
         self._recorder.note(Event.STARTED, count=1, text=program_digest())
-        for broker, session in self._sessions.items():
-            session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=broker)
-            session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=broker)
+        for key, session in self._sessions.items():
+            end = self._ends[key]
+            session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
+            session.on_down = functools.partial(
+                self._recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client
+            )
         self._report_connections()
         await asyncio.gather(*(self._connect(session) for session in self._sessions.values()))
         ticker = Ticker(self._trace, self._recorder, (_STATUS_TICKS, self._report))
@@ -150,8 +188,10 @@ class Driver:
         self._report_connections()
 
     def _report_connections(self) -> None:
-        waiting = [broker for broker, session in self._sessions.items() if not session.connections]
-        report(Connecting(connected=len(self._sessions) - len(waiting), waiting=waiting[:MOST_NAMED]))
+        sessions = self._sessions.items()
+        waiting = list(dict.fromkeys(self._ends[key].broker for key, session in sessions if not session.connections))
+        connected = sum(session.connections > 0 for session in self._sessions.values())
+        report(Connecting(connected=connected, waiting=waiting[:MOST_NAMED]))
 
     def _plan_next(self) -> None:
         at = self._schedule.next_at

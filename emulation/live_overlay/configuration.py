@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -80,10 +81,13 @@ class BrokerConfigs:
         files: Callable[[BrokerId], BrokerFiles] = no_files,
         addresses: Callable[[Link], LinkAddresses] = no_addresses,
         links: Iterable[Link] | None = None,
+        listen: Mapping[BrokerId, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        """`links` are those that brokers know when they start, by default all of the overlay."""
+        """`links` are those that brokers know when they start, by default all of the overlay; `listen` are addresses
+        for clients besides the broker's socket."""
         self._settings = settings
         self._files = files
+        self._listen = listen
         self.attributes: Mapping[BrokerId, dict[str, Any]] = {
             broker.id: dict(broker.attributes) for broker in overlay.brokers
         }
@@ -106,7 +110,7 @@ class BrokerConfigs:
             options=dict(settings.options),
             attributes=self.attributes[broker],
             prepared=settings.prepared.get(broker, b""),
-            listen=(f"unix:{files.socket}",) if files.socket else (),
+            listen=(*([f"unix:{files.socket}"] if files.socket else []), *self._listen.get(broker, ())),
             links=tuple(self._links[broker].values()),
             log=files.log,
             stored=files.stored,

@@ -87,6 +87,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     for variant in plan.variants:
         require_times_only(variant.schedule())
         require_still(variant)
+        require_beside(variant)
     clean(None)  # ends plays that a killed command has left
     paths = RunPaths.of(plan.run_id, request.out)
     paths.make()
@@ -127,6 +128,12 @@ def require_still(variant: VariantPlan) -> None:
     """Raises `HostError` for an overlay that changes, because no host opens and closes paths of another."""
     if variant.evolution is not None:
         raise HostError("motion: an overlay that changes runs on one host or in the simulator; leave --hosts out")
+
+
+def require_beside(variant: VariantPlan) -> None:
+    """Raises `HostError` for clients on sites, because access links are made on one host."""
+    if variant.sites:
+        raise HostError("clients: sites need one host or the simulator; leave --hosts out, or the section")
 
 
 class HostsRun:

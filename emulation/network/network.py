@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from emulation.network.host_tunnels import HostTunnels, less_tunnel_delay
@@ -42,17 +42,18 @@ class EmulatedNetwork:
         *,
         seed: int = 0,
         tunnels: HostTunnels | None = None,
+        sites: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Plan the network; nothing is changed yet.
 
         `sandboxes` holds for each broker a process whose network namespace becomes the broker's node; without sandboxes
         there are Mininet hosts with namespaces of their own. `seed` decides which frames the relay loses and how long
         it delays them. `tunnels` names the brokers on other hosts, and how to reach them; None means that there are
-        none.
+        none. `sites` are nodes of the overlay that are no brokers, each with a process in its namespace.
         """
         from emulation.network.parts import NetworkParts  # noqa: PLC0415 - imports Mininet, which is of an extra
 
-        self._parts = NetworkParts(overlay, run_id, driver, sandboxes, journal, seed=seed, tunnels=tunnels)
+        self._parts = NetworkParts(overlay, run_id, driver, sandboxes, journal, seed=seed, tunnels=tunnels, sites=sites)
         self._far = self._parts.far
         self._properties: dict[tuple[BrokerId, BrokerId], LinkProperties] = {}
         for link in overlay.links:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from mininet.log import lg
 
@@ -40,12 +41,13 @@ class NetworkParts:
         *,
         seed: int = 0,
         tunnels: HostTunnels | None = None,
+        sites: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """See `EmulatedNetwork`."""
         self.driver = driver
         self._run_id = run_id
         self._seed = seed
-        self._sandboxes = dict(sandboxes or {})
+        self._sandboxes = {**(sandboxes or {}), **sites}
         self._journal = journal
         self._tunnels = tunnels
         self.far: Mapping[BrokerId, Peer] = {} if tunnels is None else tunnels.peers
@@ -56,7 +58,7 @@ class NetworkParts:
         self._exchange: ExchangeNode | None = None
         self.links: dict[tuple[BrokerId, BrokerId], PlainLink] = {}
         self.relay: RelayProcess | None = None
-        missing = [broker for broker in self._brokers if self._sandboxes and broker not in self._sandboxes]
+        missing = [broker for broker in self._brokers if sandboxes and broker not in self._sandboxes]
         if missing:
             raise NetworkError(f"no sandbox was given for {', '.join(missing)}")
 
@@ -145,7 +147,7 @@ class NetworkParts:
     def _start_nodes(self) -> None:
         for broker in self._brokers:
             name = f"{self._run_id}-{broker}"
-            if self._sandboxes:
+            if broker in self._sandboxes:
                 self._nodes[broker] = SandboxNode(name, self._run_id, process=self._sandboxes[broker])
                 continue
             self._note_start(name)

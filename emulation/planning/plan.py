@@ -36,7 +36,7 @@ from scenario.workload.workload import Workload
 from topology.evolutions.evolution import Evolution
 from topology.link_properties import BrokerId
 from topology.model import Overlay
-from topology.sites import Site
+from topology.sites import Site, with_sites
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
 _TAKEN = frozenset({PUBLISHERS, SUBSCRIBERS, EMULATOR})
@@ -56,14 +56,16 @@ class DriverInput:
     path: Path
     operations: int = 0
     publications: int = 0
-    brokers: set[BrokerId] = field(default_factory=set)
-    """Brokers that the driver's clients are connected to."""
+    reach: frozenset[BrokerId] = frozenset()
+    """Brokers that it is connected to whether or not clients of its operations are there."""
+    clients: dict[str, BrokerId] = field(default_factory=dict)
+    """The broker that each of the driver's clients is connected to."""
 
     def count(self, operation: PlannedOperation) -> None:
         """Takes note of an operation that was written."""
         self.operations += 1
         self.publications += operation.operation is OperationKind.PUBLISH
-        self.brokers.add(operation.broker)
+        self.clients[operation.client] = operation.broker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,11 @@ class VariantPlan:
     def wired(self) -> Overlay:
         """The overlay with a link for each of `later_pairs` besides: all that a host has to wire."""
         return self.overlay if self.evolution is None else self.evolution.linked_ever
+
+    @property
+    def networked(self) -> Overlay:
+        """The overlay that a host wires, with the sites of clients and their access links."""
+        return with_sites(self.wired, self.sites)
 
     def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""
@@ -244,11 +251,6 @@ class Plan:
                 raise HostError(
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
                     "`--runtime container`; `brokerlab doctor` names what containers need"
-                )
-            if variant.sites and runtime != "simulated":
-                raise HostError(
-                    f"clients: sites need the simulator so far, and the runtime is {runtime}: use "
-                    "`--runtime simulated`, or leave the section out, and clients are beside their brokers"
                 )
             require_possible(variant.schedule(), runtime)
 
@@ -402,7 +404,7 @@ def write_driver_inputs(
     driver_of = drivers(workload)
     encoder = msgspec.json.Encoder()
     names = [f"{name}{suffix}" for name in (PUBLISHERS, SUBSCRIBERS)]
-    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl", brokers=set(reach)) for name in names}
+    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl", reach=frozenset(reach)) for name in names}
     with ExitStack() as stack:
         files = {name: stack.enter_context(given.path.open("wb")) for name, given in inputs.items()}
         for operation in workload.operations():
@@ -411,4 +413,4 @@ def write_driver_inputs(
             given = inputs[f"{driver_of[operation.client]}{suffix}"]
             files[given.name].write(encoder.encode(operation) + b"\n")
             given.count(operation)
-    return [given for given in inputs.values() if given.brokers]
+    return [given for given in inputs.values() if given.reach or given.operations]

@@ -94,7 +94,7 @@ class HostDeployment:
         start = HostStart(self._context, self._plan, self._share, self._measured, self._exits)
         self._network = start.network(self._driver)
         self.overlay = start.brokers(self._network)
-        self._drivers = start.clients(self._note_ended_brokers)
+        self._drivers = start.clients(self._network, self._note_ended_brokers)
         start.sample_processors(self._network)
         self.fault_observer = HostObserver(self._network, self.overlay.brokers.addresses, self._context.paths.run_id)
         self._exits.callback(self.fault_observer.close)
@@ -141,7 +141,7 @@ class HostDeployment:
         quota = self._plan.resources.cpu
         processes = self._context.runtime.processes()
         pids = [process.pid for broker, process in processes.items() if broker not in self.schedule.brokers]
-        ours = [link for link in self._plan.wired.links if self._share.brokers & {link.a, link.b}]
+        ours = [link for link in self._plan.networked.links if self._share.brokers & {link.a, link.b}]
         links = probed_under_load(ours, self._used_links, self._plan.scenario.seed)
         observer = LoadObserver(
             self._network, links, self._context.paths.run_id,

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from emulation.drivers.driver import DriverConfig
+from emulation.drivers.driver import DriverConfig, SiteEnd
 from emulation.fidelity import Measurements
 from emulation.live_overlay import BrokerStatus, UnsettledError
 from emulation.network.model import LinkDriver
 from emulation.network.network import EmulatedNetwork
+from emulation.network.site_namespaces import SiteNamespaces
 from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
@@ -22,10 +23,11 @@ from emulation.run.observation import link_checks
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
 from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
-from emulation.runtimes.host_overlay import HostOverlay, host_configs
+from emulation.runtimes.host_overlay import HostOverlay, broker_addresses, host_configs
 from emulation.runtimes.patience import Patience, busy_processors
 from record.errors import HostError
 from record.files import log_file
+from topology.sites import site_of_each_client
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
@@ -47,14 +49,14 @@ class HostStart:
         self._measured = measured
         self._exits = exits
         self._brokers = share.hosted(plan.overlay)
-        self.links = [link for link in plan.wired.links if share.brokers & {link.a, link.b}]
+        self.links = [link for link in plan.networked.links if share.brokers & {link.a, link.b}]
         """Links with an end on this host, those that appear later among them."""
 
     def network(self, driver: LinkDriver) -> EmulatedNetwork:
         """The network with its links, probed; those that appear later are removed. All hosts go on together."""
         snapshot = self._context.snapshot
         snapshot.brokers = len(self._brokers)
-        snapshot.links = len(self.links) - len(self._plan.later_pairs)
+        snapshot.links = len(self.links) - len(self._plan.later_pairs) - len(self._plan.sites)
         network = self._exits.enter_context(self._emulated_network(driver))
         self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
         self._context.interrupt.check()
@@ -85,7 +87,9 @@ class HostStart:
         settings = plan.broker_settings
         if context.hold is not None:  # how often brokers start is up to the holder
             settings = replace(settings, starts=None)
-        configs = host_configs(plan.overlay, settings, context.paths.run_id, files, wired=plan.wired)
+        configs = host_configs(
+            plan.overlay, settings, context.paths.run_id, files, wired=plan.networked, sites=plan.sites
+        )
         overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
         self._exits.callback(overlay.stop)
         overlay.start()
@@ -96,7 +100,7 @@ class HostStart:
             raise HostError(f"while brokers started: {error}; see their logs in {context.paths.logs}") from error
         return overlay
 
-    def clients(self, note_ended: Callable[[], None]) -> Drivers:
+    def clients(self, network: EmulatedNetwork, note_ended: Callable[[], None]) -> Drivers:
         """The driver processes, connected to their clients' brokers; `note_ended` notes brokers that have ended."""
         context, share = self._context, self._share
         context.doing("connecting clients")
@@ -104,7 +108,7 @@ class HostStart:
         reach = () if context.hold is None else share.brokers
         inputs = write_driver_inputs(self._plan.workload, directory, share.brokers, share.suffix, reach=reach)
         context.snapshot.publications = sum(given.publications for given in inputs)
-        configs = [(given.name, self._write_driver(given)) for given in inputs]
+        configs = [(given.name, self._write_driver(given, network)) for given in inputs]
         drivers = self._exits.enter_context(Drivers(configs, context.paths.run_id, context.journal))
         patience = Patience(self._connect_within)
         while not drivers.ready:
@@ -132,14 +136,16 @@ class HostStart:
         sandboxes = context.runtime.sandboxes(self._brokers)
         context.interrupt.check()
         context.doing("wiring and shaping links")
+        namespaces = self._exits.enter_context(SiteNamespaces(site.name for site in self._plan.sites))
         return EmulatedNetwork(
-            self._plan.wired,
+            self._plan.networked,
             context.paths.run_id,
             driver,
             sandboxes,
             context.journal,
             seed=self._plan.scenario.seed,
             tunnels=self._share.tunnels,
+            sites=namespaces.processes,
         )
 
     def _show(self, statuses: Mapping[str, BrokerStatus]) -> None:
@@ -153,15 +159,24 @@ class HostStart:
         """Slower links take longer to open, too."""
         return _CONNECT_WITHIN * self._measured.time_dilation + _CONNECT_WITHIN_EACH * len(self._brokers)
 
-    def _write_driver(self, given: DriverInput) -> Path:
+    def _write_driver(self, given: DriverInput, network: EmulatedNetwork) -> Path:
         """Writes a driver's configuration; returns its path."""
-        paths = self._context.paths
+        paths, plan = self._context.paths, self._plan
+        site_of = site_of_each_client(plan.sites)
+        addresses = broker_addresses(plan.networked, plan.sites, paths.run_id)
+        beside = given.reach.union(broker for client, broker in given.clients.items() if client not in site_of)
+        at_sites = {
+            client: SiteEnd(broker, addresses[site_of[client].name], network.pid(site_of[client].name))
+            for client, broker in given.clients.items()
+            if client in site_of
+        }
         limits = self._plan.scenario.brokers.limits
         config = DriverConfig(
             name=given.name,
             variant=self._plan.name,
             log=str(log_file(paths.logs, given.name)),
-            brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
+            brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(beside)},
+            sites=at_sites,
             operations=str(given.path),
             message_bytes=limits.message_bytes,
             reconnect_first=limits.reconnect_first,

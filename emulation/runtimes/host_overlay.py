@@ -27,6 +27,7 @@ from record.callbacks import do_nothing
 from record.errors import HostError
 from topology.link_properties import BrokerId, Link
 from topology.model import Overlay
+from topology.sites import Site
 
 BROKER_PORT = 7000
 """Port on which a broker listens on each of its link addresses; namespaces of their own keep it free."""
@@ -220,10 +221,12 @@ def host_configs(
     files: Callable[[BrokerId], BrokerFiles],
     *,
     wired: Overlay | None = None,
+    sites: Iterable[Site] = (),
 ) -> BrokerConfigs:
     """Configurations of brokers whose links have the addresses that the run's emulated network gives them.
 
-    `wired` is the overlay that the network was made for, which may have more links; None where it is the same.
+    `wired` is the overlay that the network was made for, which may have more links, those to `sites` among them; None
+    where it is the same.
     """
     addresses: dict[tuple[BrokerId, BrokerId], LinkAddresses] = {}
     for names in name_links((wired or overlay).links, run_id):
@@ -236,4 +239,13 @@ def host_configs(
             raise HostError(f"the emulated network has no path for a link {link.a} - {link.b}")
         return addresses[link.a, link.b]
 
-    return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of)
+    listen: dict[BrokerId, list[str]] = {}
+    for site in sites:
+        listen.setdefault(site.broker, []).append(addresses_of(site.link).b)
+    return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of, listen=listen)
+
+
+def broker_addresses(wired: Overlay, sites: Iterable[Site], run_id: str) -> Mapping[str, str]:
+    """The address of its broker for each site, over its access link in the network that was made for `wired`."""
+    ends = {(names.link.a, names.link.b): names.addresses[1] for names in name_links(wired.links, run_id)}
+    return {site.name: f"{ends[site.name, site.broker]}:{BROKER_PORT}" for site in sites}

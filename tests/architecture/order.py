@@ -56,8 +56,8 @@ ROOMS: Mapping[str, Floors] = {
     "brokerlab": _floors("library protocol"),
     "topology": _floors(
         "link_properties",
-        "model sites",
-        "bounded_files links paths shapes structures",
+        "model",
+        "bounded_files links paths shapes sites structures",
         "metrics underlays",
         "drawings full_mesh inspection",
         "files",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from topology.sites import Site
 
 Times = Sequence[tuple[int, int]]
 """Begins and ends, in nanoseconds."""
+PUBLISHERS = "publishers"
+"""The driver of clients that publish."""
 SUBSCRIBERS = "subscribers"
 """The driver of clients that do not publish."""
 
@@ -80,6 +83,18 @@ class AskedVariant:
     def subscribers_of(self, broker: str) -> str:
         """The driver of a broker's clients that do not publish."""
         return on_host(SUBSCRIBERS, self.hosts.get(broker, ""))
+
+    def sending_at(self, end: str) -> str:
+        """The process that sends at an end of a link: a broker, or the driver of publishers for a site."""
+        return PUBLISHERS if end in self._site_names else end
+
+    def receiving_at(self, end: str) -> str:
+        """The process that receives at an end of a link: a broker, or the driver of subscribers for a site."""
+        return SUBSCRIBERS if end in self._site_names else end
+
+    @cached_property
+    def _site_names(self) -> frozenset[str]:
+        return frozenset(site.name for site in self.sites)
 
     def struck_on_link(self, source: str, target: str) -> Times:
         """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""

@@ -41,7 +41,8 @@ def waits_of(source: str, target: str, written: Numbers, arrived: Numbers, asked
     nearby = np.zeros(len(written), dtype=np.int64)
     departures, arrivals = (written, written + close), (arrived - close, arrived)
     relays = dict.fromkeys((asked.relay_of(source), asked.relay_of(target)), (departures, arrivals))
-    for node, spans in {source: (departures,), **relays, target: (arrivals,)}.items():
+    ends = asked.sending_at(source), asked.receiving_at(target)
+    for node, spans in {ends[0]: (departures,), **relays, ends[1]: (arrivals,)}.items():
         times = asked.processors.get(node)
         if times is None:
             continue

@@ -13,6 +13,7 @@ import pytest
 from broker_service.links.pacing import BURST, FRAME_INTERVAL
 from broker_service.service.turns import SLICE_TIME
 from broker_service.transport import duplex
+from broker_service.transport.connection import UNIX_PEER
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex, StreamClosedError
 from record.callbacks import do_nothing
@@ -26,6 +27,7 @@ class QueueStream:
     def __init__(self) -> None:
         self.error: Exception | None = None
         self.ended = False
+        self.peer = UNIX_PEER
         self.reads_on = False
         self.on_arrival: Callable[[], None] = do_nothing
         self.waiting: deque[bytes] = deque()

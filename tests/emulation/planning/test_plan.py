@@ -84,7 +84,7 @@ def test_publishers_and_subscribers_have_drivers_of_their_own(plan: Plan, tmp_pa
     )
     for name, operations in written.items():
         assert [operation.at for operation in operations] == sorted(operation.at for operation in operations)
-        assert inputs[name].brokers == {operation.broker for operation in operations}
+        assert inputs[name].clients == {operation.client: operation.broker for operation in operations}
 
 
 def test_a_client_that_does_both_stays_in_one_driver(tmp_path: Path) -> None:
