@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import violated
 from command_line.commands.campaign_shrink import shrink_failures
+from command_line.commands.live import LivePage, live_page
 from emulation.ansible import Inventory, read_inventory
 from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
@@ -24,10 +26,10 @@ from record.fidelity import FidelityVerdict
 from record.manifest import ChosenDilation
 from scenario.model import AUTO as TIME_DILATION_AUTO
 from scenario.sections.section import suggestion
-from studies.campaign import Campaign, CampaignCell, cells, fingerprint, load_campaign
+from studies.campaign import Campaign, CampaignCell, cells, load_campaign
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.junit import suites_of
-from studies.campaign.matrix import CampaignSummary, line_of, summarise, write_summary
+from studies.campaign.matrix import CampaignSummary, write_summary
 from studies.campaign.report import build_report
 from studies.campaign.sentences import (
     FIDELITY_STYLES,
@@ -72,6 +74,8 @@ class CampaignRequest:
     """A runtime; the campaign's own by default."""
     verdict_files: VerdictFiles = NO_FILES
     """Files for the verdicts."""
+    live: bool = False
+    """True to serve a page that shows the matrix as it fills."""
 
 
 def run_campaign(request: CampaignRequest) -> ExitCode:
@@ -91,9 +95,11 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
         except Interrupted:
             console.print("interrupted while a rehearsal chose the time dilation; no cell was run")
             return ExitCode.INTERRUPTED
-        whole = _run_unfinished(console, options, directory, campaign.name, chosen)
+        with live_page(LivePage.CAMPAIGN, directory.path, console) if request.live else nullcontext():
+            whole = _run_unfinished(console, options, directory, campaign.name, chosen)
         failed = directory.failures(chosen)
-        summary = summarise_campaign(campaign, planned, directory)
+        summary = directory.summary()
+        write_summary(summary, directory.path)
         page = build_report(summary, directory.path)
         _show(summary, directory, page)
         counted = {cell.key: attempt for cell in chosen if (attempt := directory.counted(cell)) is not None}
@@ -221,19 +227,6 @@ def _pace(options: ExecutorOptions, chosen: Sequence[CampaignCell]) -> float:
     """Expected seconds of a cell, from the phases of the first one; 0 where they take no real time."""
     variants = () if options.runtime == SIMULATED else chosen[0].plan().variants
     return sum(variant.lasts + _AROUND for variant in variants)
-
-
-def summarise_campaign(
-    campaign: Campaign, planned: tuple[CampaignCell, ...], directory: CampaignDirectory
-) -> CampaignSummary:
-    """Writes `summary.json` of what is done."""
-    lines = [
-        line_of(directory.attempts(cell), result) for cell in planned if (result := directory.result(cell)) is not None
-    ]
-    whole, chosen = fingerprint(campaign, planned), directory.dilation
-    summary = summarise(campaign.name, campaign.description, whole, len(planned), lines, dilation=chosen)
-    write_summary(summary, directory.path)
-    return summary
 
 
 def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) -> None:

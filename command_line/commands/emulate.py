@@ -21,7 +21,7 @@ from analysis.tables.event_choice import EventTable
 from broker_service.routing import protocol_named
 from broker_service.routing.outside import label
 from broker_service.routing.program.references import PREFIX, argv_of
-from command_line.commands.live import live_page
+from command_line.commands.live import LivePage, live_page
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.twin import make_twin
@@ -119,7 +119,7 @@ def run_once(request: EmulationRequest, console: Console) -> JudgedRun:
     plan = make_plan(scenario)
     twin = partial(make_twin, twin_plan(plan), calibration=costs) if request.twin else None
     try:
-        with live_page(request.out / plan.run_id, console) if request.live else nullcontext():
+        with live_page(LivePage.RUN, request.out / plan.run_id, console) if request.live else nullcontext():
             outcome = run(plan)
     except Interrupted:
         console.print("interrupted while a rehearsal chose the time dilation; nothing was run")

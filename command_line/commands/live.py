@@ -1,4 +1,4 @@
-"""The page of `brokerlab emulate --live`, which shows a run while it goes on."""
+"""The pages of `--live`, which show a run or a campaign while it goes on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 from rich.console import Console
@@ -17,11 +18,18 @@ _END_WITHIN = 10.0
 """Seconds that the server of a page gets to read what is left of the logs."""
 
 
+class LivePage(StrEnum):
+    """The programs that serve pages; each takes a directory."""
+
+    RUN = "analysis.live.server"
+    CAMPAIGN = "studies.campaign.live"
+
+
 @contextmanager
-def live_page(run: Path, console: Console) -> Iterator[None]:
-    """Serves the page of a run within, from a process of its own, without which the run goes on."""
+def live_page(page: LivePage, directory: Path, console: Console) -> Iterator[None]:
+    """Serves a page within, from a process of its own, without which the work goes on."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "analysis.live.server", str(run.absolute())],
+        [sys.executable, "-m", page.value, str(directory.absolute())],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_SOURCE_ROOT,
         start_new_session=True,
     )  # fmt: skip
@@ -32,5 +40,5 @@ def live_page(run: Path, console: Console) -> Iterator[None]:
         yield
     finally:
         if address and server.poll() is not None:
-            console.print("live     the page's server ended before the run did, which went on without it")
+            console.print("live     the page's server ended early; the work went on without it")
         end_child(server, _END_WITHIN)

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from analysis.live.follower import Follower
 from analysis.live.page import replay_page
-from analysis.live.server import PORT, Feed, PageServer
+from analysis.live.server import RunPages
+from analysis.live.serving import PageServer
 from analysis.run_files.run_directory import read_manifest
 from command_line.commands.progress import shown_progress
 from record.errors import BadInputError
@@ -32,7 +33,8 @@ def replay_run(run: Path, html: Path | None) -> ExitCode:
             raise BadInputError(f"--html {html}: {error.strerror}") from None
         console.print(f"replay: {html}", markup=False, soft_wrap=True)
         return ExitCode.CORRECT
-    with PageServer(Feed(follower, replay_page), PORT) as server:
+    pages = RunPages(follower, replay_page)
+    with PageServer(pages, pages.versions) as server:
         console.print(f"replay   {server.address}", markup=False, soft_wrap=True)
         console.print("Ctrl-C ends it.")
         threading.Thread(target=server.serve_forever, daemon=True).start()

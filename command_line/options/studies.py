@@ -64,6 +64,7 @@ _ShrinkOnOption = Annotated[
         "brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --shrink",
         "brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --master local[2]",
         "brokerlab campaign campaigns/kill-one.yaml --cell 3+edge-2 --out /tmp/one",
+        "brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --live --keep-runs all",
         codes={
             ExitCode.CORRECT: "every cell that was run delivered correctly",
             ExitCode.VIOLATED: "some did not",
@@ -101,6 +102,14 @@ def campaign(
     list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
     junit: JunitOption = None,
     summary_md: SummaryOption = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Serve a page on loopback that shows the matrix as it fills; cells whose runs are kept "
+            "(`--keep-runs all`) open their replay.",
+        ),
+    ] = False,
 ) -> None:
     """Run a scenario under every combination of factors, fault schedules and seeds, and show the matrix."""
     from command_line.commands.campaign import CampaignRequest, keep_named, list_cells, run_campaign
@@ -121,6 +130,7 @@ def campaign(
         shrink=shrink,
         shrink_on=shrink_on,
         verdict_files=VerdictFiles(junit, summary_md),
+        live=live,
     )
     raise typer.Exit(list_cells(request) if list_ else run_campaign(request))
 

@@ -22,9 +22,10 @@ from record.files import read_file, write_json
 from record.manifest import ChosenDilation, Host
 from studies.campaign.cell import CampaignCell
 from studies.campaign.cells import fingerprint
+from studies.campaign.matrix import CampaignSummary, line_of, summarise
 from studies.campaign.model import Campaign
 from studies.campaign.result import CampaignResult
-from studies.cells.store import LOCK, CellStore
+from studies.cells.store import LOCK, CellStore, stored_manifest, stored_result
 
 FORMAT = 1
 
@@ -96,6 +97,20 @@ class CampaignDirectory(CellStore[CampaignResult]):
                 "cells done), so its results are of another campaign: choose another directory with --out, or run all "
                 "again with --fresh, which removes them"
             )
+
+    def summary(self) -> CampaignSummary:
+        """The matrix of what is done, from this directory alone. Raises `BadInputError` where no campaign was begun."""
+        begun = self._earlier()
+        if begun is None:
+            raise BadInputError(f"{self.path}: no campaign was begun here")
+        lines = [
+            line_of([] if (manifest := stored_manifest(self, key)) is None else manifest.attempts, result)
+            for key in begun.cells
+            if (result := stored_result(self, key)) is not None
+        ]
+        return summarise(
+            begun.name, begun.description, begun.fingerprint, len(begun.cells), lines, dilation=begun.dilation
+        )
 
     @property
     def dilation(self) -> ChosenDilation | msgspec.UnsetType:

@@ -103,7 +103,7 @@ class CellStore(Generic[Result_co]):
 
     def result(self, cell: AnyCell) -> Result_co | None:
         """The result of a cell; None as long as it is not done. Raises `BadInputError` for one of another version."""
-        result = _read(self.result_file(cell.key), _decoder(self.result_type))
+        result = stored_result(self, cell.key)
         return result if result is not None and result.fingerprint == cell.fingerprint else None
 
     def unfinished(self, cells: Sequence[SomeCell]) -> list[SomeCell]:
@@ -119,7 +119,7 @@ class CellStore(Generic[Result_co]):
 
     def attempts(self, cell: AnyCell) -> list[Attempt[Result_co]]:
         """Every attempt at a cell so far. Raises `BadInputError` for those of another version."""
-        manifest = _read(self.cell(cell.key) / "manifest.json", _decoder(CellManifest[self.result_type]))  # type: ignore[name-defined]
+        manifest = stored_manifest(self, cell.key)
         return manifest.attempts if manifest is not None and manifest.fingerprint == cell.fingerprint else []
 
     def decode_attempt(self, content: bytes | str) -> Attempt[Result_co]:
@@ -185,6 +185,18 @@ class CellStore(Generic[Result_co]):
 
 
 AnyStore: TypeAlias = CellStore[CellResult]
+
+
+def stored_result(store: CellStore[Result_co], key: str) -> Result_co | None:
+    """The result in a cell's directory, whatever was run; None where there is none. Raises `BadInputError` for one of
+    another version."""
+    return _read(store.result_file(key), _decoder(store.result_type))
+
+
+def stored_manifest(store: CellStore[Result_co], key: str) -> CellManifest[Result_co] | None:
+    """The attempts in a cell's directory, whatever was run; None where there are none. Raises `BadInputError` for those
+    of another version."""
+    return _read(store.cell(key) / "manifest.json", _decoder(CellManifest[store.result_type]))  # type: ignore[name-defined]
 
 
 def _failure_file(directory: Path) -> Path:

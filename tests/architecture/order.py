@@ -124,8 +124,10 @@ ROOMS: Mapping[str, Floors] = {
         "figures notable offline_page",
         "data",
         "courses overlay_drawing player sentences",
-        "first_screen",
+        "first_screen side_by_side",
+        "runs_shown",
         "page",
+        "building",
     ),
     "broker_service.routing": _floors(
         "options",
@@ -150,6 +152,7 @@ ROOMS: Mapping[str, Floors] = {
         "cells shrink",
         "directory junit sentences",
         "report",
+        "live",
     ),
     "studies.exploration": _floors(
         "draws records surroundings",

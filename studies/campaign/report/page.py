@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +79,19 @@ class CellRow:
     reasons: list[str]
 
 
+@dataclass(frozen=True)
+class Following:
+    """The links of a page that follows its campaign."""
+
+    events: str
+    """The address of events, at which the page is loaded again; empty once the campaign is over."""
+    replays: Mapping[str, str]
+    """The addresses of replays, by the key of the cell."""
+
+
+NOT_FOLLOWING = Following("", {})
+
+
 def build_report(summary: CampaignSummary, directory: Path) -> Path:
     """Writes `report/index.html` of a campaign's directory and returns its path."""
     target = directory / REPORT
@@ -87,13 +100,14 @@ def build_report(summary: CampaignSummary, directory: Path) -> Path:
     return target
 
 
-def render(summary: CampaignSummary, directory: Path) -> str:
+def render(summary: CampaignSummary, directory: Path, following: Following = NOT_FOLLOWING) -> str:
     """The whole page as text. `directory` is the campaign's, which the page's commands name."""
     templates = page_templates("studies.campaign.report")
     schedules = list(dict.fromkeys(entry.schedule for entry in summary.matrix))
     faults = any(entry.faults for entry in summary.matrix)
     return templates.get_template("campaign.html.j2").render(
         summary=summary,
+        following=following,
         sentences=list(closing_lines(summary)),
         delivery_badge="good" if summary.delivery == ["correct"] else "bad",
         fidelity_badge=_BADGES[FidelityVerdict(summary.fidelity)],

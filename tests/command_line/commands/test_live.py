@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from command_line.commands import live
-from command_line.commands.live import live_page
+from command_line.commands.live import LivePage, live_page
 from command_line.commands.replay import replay_run
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -40,7 +40,7 @@ def test_the_server_runs_as_long_as_the_run(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(live.subprocess, "Popen", start)
     shown = console()
-    with live_page(tmp_path, shown):
+    with live_page(LivePage.RUN, tmp_path, shown):
         assert started[0].poll() is None
     assert started[0].returncode == 0
     assert re.search(r"live     http://127\.0\.0\.1:\d+/\?token=\S+", printed(shown))
@@ -49,7 +49,7 @@ def test_the_server_runs_as_long_as_the_run(tmp_path: Path, monkeypatch: pytest.
 def test_a_server_that_dies_or_never_starts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live.sys, "executable", "/bin/false")
     shown = console()
-    with live_page(tmp_path, shown):
+    with live_page(LivePage.RUN, tmp_path, shown):
         pass
     assert "no page: its server did not start" in printed(shown)
 
