@@ -1,13 +1,11 @@
-"""The reference part of docs/scenarios.md, generated from the models.
-
-`python -m scenario.reference docs/scenarios.md` writes it between the two markers in that file.
-"""
+"""The pages of docs/ that list all fields of a scenario, generated from the models: `python -m scenario.reference`."""
 
 from __future__ import annotations
 
 import json
-import sys
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,33 @@ from scenario.sections.search import HoldsWhile, Search
 from scenario.sections.section import Section
 from scenario.sections.timeline import Timeline
 
-BEGIN = "<!-- reference: begin (written by `python -m scenario.reference docs/scenarios.md`) -->"
-END = "<!-- reference: end -->"
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of fields, by subject."""
+
+    file: str
+    title: str
+    parts: tuple[str, ...]
+    """The first words of the places of its sections."""
+
+
+PAGES = (
+    Page("fields-run.md", "Fields of a scenario", ("the", "timeline", "brokers", "faults", "logs", "expect", "search")),
+    Page("fields-overlay.md", "Fields of topology and motion", ("topology", "motion")),
+    Page("fields-workload.md", "Fields of workload and clients", ("workload", "clients")),
+    Page("fields-routing.md", "Options of routing protocols", ("routing",)),
+)
+_HEAD = """\
+# {title}
+
+<!-- Written by `python -m scenario.reference` from the models. -->
+
+Sections of a scenario, each with its fields, their units and defaults. See [how to write one](scenarios.md), and the
+other pages of fields: {others}.
+"""
 
 SECTIONS: Mapping[str, type[Section]] = {
     "the whole scenario": Scenario,
@@ -92,19 +115,16 @@ _SIMPLE = {
 }
 
 
-def reference() -> str:
-    """Markdown: a table of fields for each section."""
-    parts = [_section(place, model) for place, model in SECTIONS.items()]
-    return "\n\n".join([*parts, *_protocols()])
+def page(shown: Page) -> str:
+    """Markdown: a table of fields for each section of the page."""
+    others = ", ".join(f"[{other.title}]({other.file})" for other in PAGES if other is not shown)
+    head = _HEAD.format(title=shown.title, others=others.replace("[Fields of ", "[").replace("[Options", "[options"))
+    sections = [_section(place, model) for place, model in SECTIONS.items() if _first_word(place) in shown.parts]
+    return "\n".join([head, "\n\n".join([*sections, *(_protocols() if "routing" in shown.parts else ())])]) + "\n"
 
 
-def updated(document: str) -> str:
-    """The document with new text between the markers. Raises `ValueError` when it lacks them."""
-    before, _, rest = document.partition(BEGIN)
-    _, marker, after = rest.partition(END)
-    if not marker:
-        raise ValueError(f"the document lacks the lines {BEGIN!r} and {END!r}")
-    return f"{before}{BEGIN}\n\n{reference()}\n\n{END}{after}"
+def _first_word(place: str) -> str:
+    return re.split(r"\W", place, maxsplit=1)[0]
 
 
 def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
@@ -123,7 +143,7 @@ def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
 def _section(place: str, model: type[Section]) -> str:
     rows = ["| field | takes | default | meaning |", "|---|---|---|---|"]
     rows += [f"| {' | '.join(cells)} |" for cells in fields_table(model)]
-    return f"### {place}\n\n{model.model_json_schema().get('description', '')}\n\n" + "\n".join(rows)
+    return f"## {place}\n\n{model.model_json_schema().get('description', '')}\n\n" + "\n".join(rows)
 
 
 def _protocols() -> Iterator[str]:
@@ -137,7 +157,7 @@ def _protocols() -> Iterator[str]:
             takes = "duration: `50ms`; or seconds" if word in times else _takes(schema["properties"][word])
             rows.append(f"| `{word}` | {takes} | {default} |")
         meaning = "Options of this protocol; what they mean: [routing-protocols.md](routing-protocols.md)."
-        yield f"### routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)
+        yield f"## routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)
 
 
 def _takes(field: Mapping[str, Any]) -> str:
@@ -169,5 +189,5 @@ def _default(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.write_text(updated(target.read_text(encoding="utf-8")), encoding="utf-8")
+    for made in PAGES:
+        (DOCS / made.file).write_text(page(made), encoding="utf-8")

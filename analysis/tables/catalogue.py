@@ -2,7 +2,7 @@
 
 Each table is `results/<name>.parquet`; `TABLES` maps the names. Most are one file; those of `PARTITIONED`, which grow
 with every message, are directories of Parquet files, divided by variant as Hive, Spark and Arrow do it. The files take
-their schemas from here, `docs/logs.md` takes its text from here, and `analysis.tables.results.read_table` gives typed
+their schemas from here, `docs/tables.md` takes its text from here, and `analysis.tables.results.read_table` gives typed
 rows back.
 
 Times named `_ns` are of the run's clock (the log's), in nanoseconds. `second` counts whole seconds from the start of

@@ -1,4 +1,4 @@
-"""`summary.json`: the numbers a script needs. `Summary` is its schema; docs/logs.md describes it field by field."""
+"""`summary.json`: the numbers a script needs. `Summary` is its schema; docs/summary.md describes it field by field."""
 
 from __future__ import annotations
 

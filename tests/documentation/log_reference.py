@@ -1,6 +1,7 @@
-"""Generator of `docs/logs.md` from the code that reads and writes logs: `python -m tests.documentation.log_reference`.
+"""Generator of docs/logs.md, docs/tables.md and docs/summary.md from the code that reads and writes logs.
 
-A test compares the file with the output of this module, so that neither can change alone.
+`python -m tests.documentation.log_reference` writes them; a test compares them with what it would write, so that
+neither can change alone.
 """
 
 from __future__ import annotations
@@ -38,16 +39,17 @@ from record.figures import DifferenceVerdict, FigureVerdict
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
 
 _INTRODUCTION = """\
-# Logs, tables, summary
+# Logs
 
-<!-- Written by `python -m tests.documentation.log_reference > docs/logs.md`. Edit the docstrings it is made of. -->
+<!-- Written by `python -m tests.documentation.log_reference`. Edit the docstrings it is made of. -->
 
 A run directory holds `logs/<node>.jsonl`: one file for each broker, one for each driver (the process that runs
 clients), and `emulator.jsonl` where faults were injected. `brokerlab analyze RUN` reads them and writes
-`results/<table>.parquet` and `summary.json`, replacing older ones. It needs only the run directory and may be repeated
-at any time. It uses Spark on all processors, or on a [cluster](analysis.md#clusters-and-stores) (`--master`);
-`--no-spark` runs the same stages in plain Python, without Java. Both write the same. `brokerlab query RUN
-"SELECT ..."` answers questions about the tables and the logs ([ten of them](#ten-questions)).
+`results/<table>.parquet` ([tables](tables.md)) and `summary.json` ([summary](summary.md)), replacing older ones. It
+needs only the run directory and may be repeated at any time. It uses Spark on all processors, or on a
+[cluster](analysis.md#clusters-and-stores) (`--master`); `--no-spark` runs the same stages in plain Python, without
+Java. Both write the same. `brokerlab query RUN "SELECT ..."` answers questions about the tables and the logs
+([ten of them](tables.md#ten-questions)).
 
 ## Log records
 
@@ -57,7 +59,12 @@ not records, are counted and do not stop the analysis.
 """
 
 _TABLES = """\
-## Tables
+# Tables
+
+<!-- Written by `python -m tests.documentation.log_reference`. Edit the docstrings it is made of. -->
+
+`brokerlab analyze RUN` makes them of the [logs](logs.md). `brokerlab query RUN "SELECT ..."` answers questions about
+them ([ten of them](#ten-questions)).
 
 Each table is one Parquet file, except those that grow with every message: they are directories of files, divided by
 variant (`results/notifications.parquet/variant=fixed/part-000001.parquet`), which Spark, Arrow, pandas and DuckDB read
@@ -75,7 +82,7 @@ alone. In `notifications`, `queueing_ms` and `path` are null for other publicati
 """
 
 _EVENTS = """\
-### events, a directory
+## events, a directory
 
 One row per record of the logs, less records of variants that are not in the manifest.
 
@@ -91,6 +98,13 @@ Times and durations are the scenario's. Some columns are JSON text, which a quer
 """
 
 _ORACLE = """\
+# Verdicts and summary.json
+
+<!-- Written by `python -m tests.documentation.log_reference`. Edit the docstrings it is made of. -->
+
+`brokerlab analyze RUN` judges deliveries by the [logs](logs.md) and writes what it found, with figures of the
+[tables](tables.md), into `summary.json`.
+
 ## The delivery verdict
 """
 
@@ -103,29 +117,37 @@ _SUMMARY = """\
 """
 
 
+DOCS = Path(__file__).parents[2] / "docs"
 _QUESTIONS = Path(__file__).with_name("log_questions.md")
 
 
-def render() -> str:
-    """The whole document."""
-    return "\n".join(_blocks()).rstrip() + "\n"
+def pages() -> dict[str, str]:
+    """The pages by file name."""
+    made = {"logs.md": _logs(), "tables.md": _tables(), "summary.md": _verdicts()}
+    return {name: "\n".join(blocks).rstrip() + "\n" for name, blocks in made.items()}
 
 
-def _blocks() -> Iterator[str]:
+def _logs() -> Iterator[str]:
     yield _INTRODUCTION
     yield from _members(Event, log_schema)
     for record in (TraceRecord, PredicateRecord, PlacementRecord, PlaceCost):
-        yield from _struct(record, f"### {record.__name__}")
+        yield from _struct(record, f"## {record.__name__}")
+
+
+def _tables() -> Iterator[str]:
     yield _TABLES
     for name, row in TABLES.items():
         divided = ", a directory" if row in PARTITIONED else ""
-        yield from _struct(row, f"### {name}{divided}")
+        yield from _struct(row, f"## {name}{divided}")
     yield from _event_columns()
     for values in (Right, Defect, DetectionDefect, Cause, WorkKind):
-        yield f"### {values.__name__}\n"
+        yield f"## {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"
         yield from _members(values, sys.modules[values.__module__])
     yield _QUESTIONS.read_text(encoding="utf-8")
+
+
+def _verdicts() -> Iterator[str]:
     yield _ORACLE
     yield (oracle.__doc__ or "").strip() + "\n"
     constants = ((settling, "ALLOWANCE_SECONDS"), (backlog, "HANDLING_SECONDS"), (history, "CUT_SHORT_SECONDS"))
@@ -240,4 +262,5 @@ def _strings(owner: str, body: list[ast.stmt]) -> Iterator[tuple[tuple[str, str]
 
 
 if __name__ == "__main__":
-    sys.stdout.write(render())
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")

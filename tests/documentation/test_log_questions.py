@@ -1,4 +1,4 @@
-"""The ten questions of docs/logs.md, with the SQL as it stands there, asked of one small run."""
+"""The ten questions of docs/tables.md, with the SQL as it stands there, asked of one small run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from analysis.tables.event_choice import EventTable
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from scenario.loading import load
-from tests.documentation.test_log_reference import DOCUMENT
+from tests.documentation.log_reference import DOCS
 
 SCENARIO = """
 name: questions
@@ -33,7 +33,7 @@ faults:
   - {at: run+2500ms, kill: B5, for: 1s}
 seed: 5
 """
-QUESTIONS = re.findall(r"```sql\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+QUESTIONS = re.findall(r"```sql\n(.*?)```", (DOCS / "tables.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""docs/scenarios.md says what is: its reference is the models', its examples load."""
+"""Pages about scenarios say what is: their tables are those of the models, the examples of docs/scenarios.md load."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from broker_service.routing import PROTOCOLS
 from scenario.loading import load
-from scenario.reference import SECTIONS, reference, updated
+from scenario.reference import DOCS, PAGES, SECTIONS, Page, page
 from scenario.sections.section import Section
 from scenario.workload.generate import generate
 
-DOCUMENT = Path("docs/scenarios.md")
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", (DOCS / "scenarios.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 def models(model: type[Section]) -> Iterator[str]:
@@ -23,20 +23,25 @@ def models(model: type[Section]) -> Iterator[str]:
     yield from (name for name, schema in parts.items() if "enum" not in schema)  # words are listed where they are used
 
 
-def test_the_reference_is_up_to_date() -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert updated(text) == text, "run: python -m scenario.reference docs/scenarios.md"
+@pytest.mark.parametrize("shown", PAGES, ids=lambda shown: shown.file)
+def test_a_page_is_up_to_date_and_describes_every_field(shown: Page) -> None:
+    text = page(shown)
+    assert (DOCS / shown.file).read_text(encoding="utf-8") == text, "run: python -m scenario.reference"
+    for line in text.splitlines():
+        cells = line.split(" | ")
+        if len(cells) == 4 and not line.startswith("| field"):
+            assert all(cell.strip(" |") for cell in cells), line
+
+
+def test_every_section_is_on_one_page() -> None:
+    text = "".join((DOCS / shown.file).read_text(encoding="utf-8") for shown in PAGES)
+    assert sorted(re.findall(r"^## (.*)$", text, re.MULTILINE)) == sorted(
+        [*SECTIONS, *(f"routing, protocol: {name}" for name in PROTOCOLS)]
+    )
 
 
 def test_every_section_is_described() -> None:
     assert set(models(SECTIONS["the whole scenario"])) == {model.__name__ for model in SECTIONS.values()}
-
-
-def test_every_field_is_described() -> None:
-    for line in reference().splitlines():
-        cells = line.split(" | ")
-        if len(cells) == 4 and not line.startswith("| field"):
-            assert all(cell.strip(" |") for cell in cells), line
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.split("\n", 1)[0])
@@ -46,8 +51,3 @@ def test_examples_load(tmp_path: Path, example: str) -> None:
     for variant in load(path).variants():
         workload = generate(variant.scenario, variant.scenario.overlay())
         assert workload.estimate().publications == sum(o.operation == "publish" for o in workload.operations())
-
-
-def test_a_document_without_markers_is_refused() -> None:
-    with pytest.raises(ValueError, match="lacks the lines"):
-        updated("# nothing")
