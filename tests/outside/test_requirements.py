@@ -131,6 +131,7 @@ def test_an_image_is_built_once_for_equal_requirements(tmp_path: Path, monkeypat
         client.close()
 
 
+@pytest.mark.proof
 @pytest.mark.container
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(

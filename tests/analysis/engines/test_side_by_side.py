@@ -43,6 +43,7 @@ def content(run: Path) -> dict[str, bytes]:
     return {file.relative_to(run).as_posix(): file.read_bytes() for file in run.rglob("*") if file.is_file()}
 
 
+@pytest.mark.proof
 def test_a_run_directory_is_the_same_with_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in ("SMALLEST_SHARE", "LARGEST_SHARE", "BUCKET_BYTES"):
         monkeypatch.setattr(judgement, size, 400_000)

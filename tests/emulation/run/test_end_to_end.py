@@ -304,6 +304,7 @@ def test_clean_removes_what_a_killed_run_left_and_nothing_foreign(
         subprocess.run(["ip", "link", "delete", interface], capture_output=True, check=False)
 
 
+@pytest.mark.proof
 def test_a_container_whose_name_is_taken_is_a_clear_error(tmp_path: Path) -> None:
     # The run id cannot be foreseen, so the name is taken from within: every run gets the same id.
     script = (

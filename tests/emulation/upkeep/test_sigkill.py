@@ -212,6 +212,7 @@ def test_temporary_files_of_a_killed_campaign_and_its_workers_are_removed(tmp_pa
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.proof
 @pytest.mark.spark
 def test_temporary_files_of_a_killed_analysis_and_its_spark_are_removed(tmp_path: Path, temporary: Path) -> None:
     scenario = [str(LINE), "--runtime", "simulated", "--no-spark", "--no-report", "--out", str(tmp_path)]

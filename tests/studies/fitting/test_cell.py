@@ -17,6 +17,7 @@ CALM = Candidate(
 )
 
 
+@pytest.mark.proof
 def test_figures_give_a_counterpart_of_every_stated_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without queues a hop takes 5.1 ms, and one broker more than the hops takes 1 ms."""
     monkeypatch.setattr(cell, "FASTEST", 90)

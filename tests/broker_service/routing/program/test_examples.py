@@ -61,6 +61,7 @@ def test_a_program_in_cpp_passes(tmp_path: Path) -> None:
     _assert_passes([str(binary)])
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(shutil.which("javac") is None, reason="a Java compiler is not installed")
 def test_a_program_in_java_passes(tmp_path: Path) -> None:
     sources = [EXAMPLES / "Brokerlab.java", EXAMPLES / "Flooding.java"]
