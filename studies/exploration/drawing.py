@@ -11,19 +11,22 @@ from pydantic import TypeAdapter, ValidationError
 from scenario.checks import OverlayBuilder, problems
 from scenario.model import Scenario
 from scenario.sections.topology import TopologyKind, TopologySection
-from studies.exploration.draws import seconds, written
+from studies.exploration.draws import magnitude, seconds, written
 from studies.exploration.operations import Course, OperationsDraw
 from studies.exploration.overlays import drawn_topology, slowest_link
-from studies.exploration.schedules import Schedules
+from studies.exploration.schedules import LONGEST, Schedules
 from studies.exploration.settings import drawn_brokers, drawn_options
 from studies.exploration.surroundings import Surroundings
 from topology.link_properties import OverlayError
 
 NAME: Final = "explored"
-DRAIN: Final = 60
-"""Seconds in which messages have to come to rest after the last fault is healed; 400 ms over all links are 3."""
-WITHDRAW: Final = 60
+DRAIN: Final = 600
+"""Seconds in which messages have to come to rest after the last fault is healed. The back-off of a link's transport
+alone is up to two minutes; a run ends once all is quiet."""
+WITHDRAW: Final = 600
 """Seconds in which brokers have to forget clients that have left."""
+_LONG = 0.1
+"""Share of the runs that are long enough for faults of any length."""
 _MOST_DRAWS = 200
 _TOPOLOGY: TypeAdapter[TopologyKind] = TypeAdapter(TopologySection)
 
@@ -50,16 +53,18 @@ class Drawing:
         topology = drawn_topology(surroundings.shape, random)
         overlay = _TOPOLOGY.validate_python(topology).build(NAME, seed)
         brokers = [broker.id for broker in overlay.brokers]
-        course = Course(seconds(random.choice((3, 3, 8))), seconds(random.randint(2, 12)))
+        is_long = random.random() < _LONG
+        run = magnitude(random, 12, LONGEST) if is_long else random.randint(2, 12)
+        course = Course(seconds(random.choice((3, 3, 8))), seconds(run))
         options = drawn_options(surroundings, random)
         attribute = str(options.get("attribute") or "x")
-        operations = OperationsDraw(random, brokers, course, attribute, surroundings.composites)
+        operations = OperationsDraw(random, brokers, course, attribute, surroundings.composites).drawn()
         schedules = Schedules(random, surroundings, brokers, [(link.a, link.b) for link in overlay.links])
         return {
             "name": NAME,
             "topology": topology,
             "routing": {"protocol": surroundings.protocol, **options},
-            "workload": {"operations": operations.drawn()},
+            "workload": {"operations": [operation for _, operation in operations]},
             "timeline": {
                 "join": written(course.join),
                 "run": written(course.run),
@@ -67,7 +72,7 @@ class Drawing:
                 "withdraw": f"{WITHDRAW}s",
             },
             "brokers": drawn_brokers(surroundings, slowest_link(overlay), random),
-            "faults": schedules.drawn(course),
+            "faults": schedules.drawn(course, operations),
             "seed": seed,
         }
 

@@ -40,7 +40,7 @@ class Moment:
 
 def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> tuple[Moment, ...]:
     """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
-    peer, and a later one. Where there are too many, some are drawn."""
+    peer, and any later one. Where there are too many, some are drawn."""
     found: dict[str, Moment] = {}
     counts: dict[str, int] = {}
     for record in records:
@@ -48,7 +48,7 @@ def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> t
             continue
         name = _name(record)
         counts[name] = number = counts.get(name, 0) + 1
-        if number == 1 or number & (number - 1) == 0:  # the first, the second, the fourth ...
+        if number == 1 or random.randrange(number - 1) == 0:  # any later one, each as likely
             words = f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
             found[f"{name}:{number > 1}"] = Moment(record.time - begin, record.node, record.peer or "", words)
     every = list(found.values())

@@ -45,7 +45,6 @@ class Mutation:
         brokers = [broker.id for broker in overlay.brokers]
         links = [(link.a, link.b) for link in overlay.links]
         self._slowest = slowest_link(overlay)
-        self._links = frozenset(map(frozenset, links))
         self._schedules = Schedules(random, surroundings, brokers, links)
 
     def mutated(self) -> Scenario | None:
@@ -76,10 +75,7 @@ class Mutation:
         at, moment = self._time()
         schedules = self._schedules
         if moment is not None and self._random.random() < 0.5:
-            ends = frozenset((moment.node, moment.peer))
-            near = [broker for broker in schedules.brokers if broker in ends] or schedules.brokers
-            links = [tuple(sorted(ends))] if ends in self._links else schedules.links
-            schedules = Schedules(self._random, self._surroundings, near, [(one, other) for one, other in links])
+            schedules = schedules.near(moment.node, moment.peer)
         faults = (*scenario.faults, FaultItem.model_validate(schedules.one(at)))
         return _with_faults(scenario, faults[-MOST_FAULTS:])
 

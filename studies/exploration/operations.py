@@ -11,6 +11,8 @@ from typing import Any
 from studies.exploration.draws import magnitude, milliseconds, seconds, whole_magnitude, written
 
 MOST_PUBLICATIONS = 60
+MOST_IN_STREAM = 40
+"""Publications of a client that are drawn together."""
 _CLASSES = ("A", "B")
 _HIGHEST = 5
 """The largest value of the attribute that ranges are over. Few values, so that ranges are equal or cover each other."""
@@ -24,6 +26,8 @@ _ADVERTISEMENTS_WITHDRAWN = 0.15
 
 Item = Mapping[str, Any]
 """An operation as scenarios list them."""
+Timed = tuple[int, Item]
+"""An operation and its time, nanoseconds since the start of the join phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +72,11 @@ class OperationsDraw:
     """The attribute that ranges are over."""
     composites: bool = False
     """True where most of the runs are to have composite subscriptions."""
-    _items: list[tuple[int, Item]] = field(default_factory=list)
+    _items: list[Timed] = field(default_factory=list)
     _ids: count[int] = field(default_factory=lambda: count(1))
 
-    def drawn(self) -> list[Item]:
-        """The operations, in order of time."""
+    def drawn(self) -> list[Timed]:
+        """The operations with their times, in order of time."""
         random = self.random
         publishers = {
             f"P{number}": (random.choice(self.brokers), _Range.drawn(random))
@@ -88,8 +92,8 @@ class OperationsDraw:
         left = whole_magnitude(random, 4, MOST_PUBLICATIONS)
         while left > 0:
             client, (broker, advertised) = random.choice(tuple(publishers.items()))
-            left -= self._burst(client, broker, advertised, left)
-        return [item for _, item in sorted(self._items, key=lambda timed: timed[0])]
+            left -= self._stream(client, broker, advertised, left)
+        return sorted(self._items, key=lambda timed: timed[0])
 
     def _add(self, at: int, client: str, broker: str, **verb: str) -> None:
         at = min(max(0, at), self.course.end - 1)
@@ -132,12 +136,13 @@ class OperationsDraw:
         if random.random() < _WITHDRAWN:
             self._add(at + milliseconds(magnitude(random, 1, 5_000)), client, broker, unsubscribe="c")
 
-    def _burst(self, client: str, broker: str, advertised: _Range, most: int) -> int:
-        """Publications of one client, one close after the other. Returns their number."""
+    def _stream(self, client: str, broker: str, advertised: _Range, most: int) -> int:
+        """Publications of one client: all at once, one close after the other, or until the run's end. Returns their
+        number."""
         random, course = self.random, self.course
-        number = min(most, whole_magnitude(random, 1, 20))
+        number = min(most, whole_magnitude(random, 1, MOST_IN_STREAM))
         at = random.randint(course.join, course.end)
-        apart = random.choice((0, milliseconds(magnitude(random, 1, 500))))
+        apart = random.choice((0, milliseconds(magnitude(random, 1, 500)), (course.end - at) // number))
         for place in range(number):
             value = random.randint(advertised.low, advertised.high)
             content = f"[class,'{advertised.of_class}'],[{self.attribute},{value}]"

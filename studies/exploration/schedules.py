@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from record.faults import FaultKind
 from studies.exploration.draws import magnitude, milliseconds, seconds, written
-from studies.exploration.operations import Course
+from studies.exploration.operations import Course, Timed
 from studies.exploration.surroundings import Surroundings
 
 MOST_FAULTS = 5
-_LONGEST = 8.0
-"""Seconds that a fault lasts at most; three heartbeats and the way back are less."""
+LONGEST = 100.0
+"""Seconds that a fault lasts at most, where the run does; longer than protocols wait for a broker by default."""
+_USUAL = 8.0
+"""Seconds that most faults last at most; three heartbeats and the way back are less."""
+_NEAR_OPERATION = 0.5
+"""Share of the faults that come shortly after an operation, while the overlay is at it."""
 
 Fault = Mapping[str, Any]
 """A fault as scenarios list them, without its time."""
@@ -29,15 +33,31 @@ class Schedules:
     brokers: Sequence[str]
     links: Sequence[tuple[str, str]]
 
-    def drawn(self, course: Course, most: int = MOST_FAULTS) -> list[Fault]:
-        """Several faults, or none, at any times of the run phase and shortly before it."""
+    def drawn(self, course: Course, operations: Sequence[Timed], most: int = MOST_FAULTS) -> list[Fault]:
+        """Several faults, or none, at any times of the run phase and shortly before it, or shortly after operations."""
         random = self.random
         number = random.choice((0, *range(1, most + 1), 1, 2))
+        late = [timed for timed in operations if timed[0] >= course.join // 2]
         times = sorted(random.randint(course.join // 2, course.end - 1) for _ in range(number))
         if number > 1 and random.random() < 0.3:  # at the same time, or nearly
             times = [times[0] + milliseconds(random.choice((0, magnitude(random, 0.1, 100)))) * place
                      for place in range(number)]  # fmt: skip
-        return [self.one(min(time, course.end - 1)) for time in times]
+        faults = []
+        for time in times:
+            if late and random.random() < _NEAR_OPERATION:
+                at, operation = random.choice(late)
+                near = self.near(operation["broker"]) if random.random() < 0.5 else self
+                faults.append(near.one(min(at + milliseconds(magnitude(random, 0.001, 1_000)), course.end - 1)))
+            else:
+                faults.append(self.one(min(time, course.end - 1)))
+        return faults
+
+    def near(self, *brokers: str) -> Schedules:
+        """Draws faults on these brokers and the links between them, or on those of one of them."""
+        chosen = [broker for broker in self.brokers if broker in brokers] or self.brokers
+        between = [link for link in self.links if set(link) <= set(brokers)]
+        links = between or [link for link in self.links if set(link) & set(brokers)] or self.links
+        return replace(self, brokers=chosen, links=links)
 
     def one(self, at: int) -> Fault:
         """A fault of any kind that the protocol survives, so many nanoseconds after the start of the join phase."""
@@ -53,7 +73,8 @@ class Schedules:
 
     def _for(self) -> str:
         random = self.random
-        return written(seconds(random.choice((magnitude(random, 0.001, _LONGEST), random.uniform(0.0, _LONGEST)))) or 1)
+        usual, any_length = random.uniform(0.0, _USUAL), magnitude(random, 0.001, LONGEST)
+        return written(seconds(random.choice((usual, any_length))) or 1)
 
     def _broker(self) -> str:
         return self.random.choice(self.brokers)
