@@ -12,17 +12,22 @@ from rich.console import Console
 from analysis.tables.summary import BROKER_DEFECT
 from command_line.commands.progress import shown_progress
 from emulation.planning.plan import make_run_id
-from emulation.run.interrupt import Interrupt, QuickStop
-from record.errors import unusable_directory
+from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
+from emulation.runtimes.ladder import Rungs, Simulated, choose
+from record.errors import BadInputError, unusable_directory
 from record.exit_codes import ExitCode
 from scenario.loading import load
+from scenario.model import AUTO
 from scenario.shipped import file_of
+from studies.exploration.confirmation import confirm
 from studies.exploration.directory import repeat_command, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.findings import Finding
 from studies.exploration.guidance import ByCoverage
+from studies.exploration.judged_run import judging_room
 from studies.exploration.junit import suite_of
+from studies.exploration.real_runs import RealRuns
 from studies.exploration.report import build_page
 from studies.exploration.saved import save_account, saved_account
 from studies.exploration.sentences import account_lines, findings_in_words, rarest, runs_in_words
@@ -44,6 +49,8 @@ class ExplorationRequest:
     protocol: str | None = None
     workers: int
     out: Path | None
+    confirm: str | None = None
+    """The runtime on which findings are tried; None to try them nowhere."""
     junit: Path | None = None
 
 
@@ -51,6 +58,7 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
     """Explores around a scenario and prints what is found. Raises `UserError`s."""
     require_writable(request.junit)
     console = Console(highlight=False)
+    rungs = None if request.confirm is None else _rungs(request.confirm, console)
     scenario = load(file_of(request.file, "scenario"))
     surroundings = Surroundings.of(scenario, request.protocol)
     directory = _directory(request, scenario.name)
@@ -73,6 +81,9 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
         except QuickStop:
             interrupted = True
         interrupted |= interrupt.asked
+        save_account(account, surroundings.protocol, request.seed, directory)
+    if rungs is not None and not interrupted:
+        interrupted = _confirm(account, RealRuns(rungs, directory / "confirmed"), console)
         save_account(account, surroundings.protocol, request.seed, directory)
     title = f"around {request.file.name}, {Path(surroundings.protocol).name}, seed {request.seed}"
     page = build_page(title, account, exploration.seconds, directory)
@@ -131,6 +142,29 @@ def _directory(request: ExplorationRequest, name: str) -> Path:
     except OSError as error:
         raise unusable_directory(directory, error) from error
     return directory
+
+
+def _rungs(runtime: str, console: Console) -> Rungs:
+    """The real brokers on which findings are tried. Raises `UserError` where there are none."""
+    rungs = choose(runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
+    if isinstance(rungs, Simulated):
+        raise BadInputError(f"--confirm {runtime}: findings come from the simulator; name a runtime of real brokers")
+    return rungs
+
+
+def _confirm(account: Account, real: RealRuns, console: Console) -> bool:
+    """Tries findings on real brokers that have not been tried before. Returns whether the user has interrupted."""
+    try:
+        with judging_room() as room:
+            for finding in account.findings.values():
+                if finding.confirmed:
+                    continue
+                for outcome in confirm(finding, room.judged, real.judged):
+                    finding.confirmed = outcome.in_words()
+                console.print(f"{finding.name}: {finding.confirmed}", markup=False, soft_wrap=True)
+    except (Interrupted, QuickStop):
+        return True
+    return False
 
 
 def _exit_code(account: Account, *, interrupted: bool) -> ExitCode:

@@ -25,6 +25,7 @@ _SHORT = 60.0
         "brokerlab explore scenarios/gryphon-failure.yaml --for 10min --seed 7",
         "brokerlab explore scenarios/line-3.yaml --protocol my_router.py --for 1h",
         "brokerlab explore scenarios/line-3.yaml --runs 500 --workers 1",
+        "brokerlab explore scenarios/line-3.yaml --protocol my_router.py --confirm container",
         codes={
             ExitCode.CORRECT: "nothing was found",
             ExitCode.VIOLATED: "something was found",
@@ -57,6 +58,14 @@ def explore(
     out: Annotated[
         Path | None, typer.Option(help="Directory for findings; one below runs/explore by default.", show_default=False)
     ] = None,
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUNTIME",
+            help="Try each finding ten times on real brokers: `container` or `process`.",
+            show_default=False,
+        ),
+    ] = None,
     junit: JunitOption = None,
 ) -> None:
     """Make runs that nobody has thought of around a scenario, in virtual time, and show what breaks."""
@@ -71,6 +80,7 @@ def explore(
         protocol=protocol,
         workers=workers or len(os.sched_getaffinity(0)),
         out=out,
+        confirm=confirm,
         junit=junit,
     )
     raise typer.Exit(explore_around(request))

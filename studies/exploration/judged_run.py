@@ -39,7 +39,7 @@ from emulation.verification.verifier import FaultVerifier
 from record import manifest
 from record.errors import UserError
 from record.files import RESULTS
-from record.manifest import MODELLED, Manifest, PhaseName, RungChoice
+from record.manifest import MODELLED, Manifest, PhaseName, RungChoice, VariantRecord
 from scenario.model import Scenario
 from studies.exploration.records import LoggedRecord, logged, most_hops
 from topology.link_properties import LinkDirection, LinkProperties
@@ -181,18 +181,13 @@ class _Run:
     def _begin(self) -> int:
         """The start of the join phase, 0 where there was none."""
         variants = self._manifest.variants
-        phase = variants[0].phase(PhaseName.JOIN) if variants else None
-        return 0 if phase is None else phase.start
+        return begin_of(variants[0]) if variants else 0
 
     def _defects(self) -> Iterator[Defect]:
         (variant,), (plan,) = self._manifest.variants, self._plan.variants
         manifest.write(self._manifest, self._paths.directory)
         (delivery,) = judged_deliveries(self._paths.directory, MemoryEngine())
-        yield from _violations(delivery)
-        if variant.undrained:
-            drain = plan.scenario.timeline.drain
-            text = f"messages were still in flight {drain:g} s after the last publication and the last heal"
-            yield Defect(Kind.NO_QUIET, text)
+        yield from defects_of(delivery, variant, plan.scenario.timeline.drain)
         brokers = len(plan.overlay.brokers)
         if (hops := most_hops(self._paths.logs)) > HOPS_OF_A_BROKER * brokers:
             yield Defect(Kind.CIRCLES, f"a message travelled over {hops} links of {brokers} brokers")
@@ -261,12 +256,22 @@ class _NoLooks(BackgroundLooks):
         """No look is due."""
 
 
-def _violations(delivery: Delivery) -> Iterator[Defect]:
-    """The defects that the judge names, with its first example of each."""
+def begin_of(variant: VariantRecord) -> int:
+    """The start of a variant's join phase, 0 where there was none."""
+    phase = variant.phase(PhaseName.JOIN)
+    return 0 if phase is None else phase.start
+
+
+def defects_of(delivery: Delivery, variant: VariantRecord, drain: float) -> Iterator[Defect]:
+    """The defects that the judge names, with its first example of each; and no quiet after a drain phase of so many
+    seconds."""
     examples = {example.defect: _in_words(example) for example in reversed(delivery.examples)}
     for verdict in delivery.verdicts:
         if verdict not in (CORRECT, UNJUDGED):
             yield Defect(verdict, examples.get(verdict, ""))
+    if variant.undrained:
+        text = f"messages were still in flight {drain:g} s after the last publication and the last heal"
+        yield Defect(Kind.NO_QUIET, text)
 
 
 def _in_words(example: Example) -> str:

@@ -19,10 +19,11 @@ def suite_of(title: str, account: Account, seconds: float, directory: Path) -> J
 
 def _case(title: str, finding: Finding, directory: Path) -> JunitCase:
     details = [f"{defect.kind}: {defect.detail}" for defect in finding.defects]
+    details += [*finding.moments, *filter(None, [finding.confirmed])]
     return JunitCase(
         name=finding.name,
         class_name=title,
         kind=JunitOutcome.FAILED,
         message=finding.cause.in_words(),
-        text="\n".join([*details, *finding.moments, f"again: {repeat_command(scenario_of(finding.name, directory))}"]),
+        text="\n".join([*details, f"again: {repeat_command(scenario_of(finding.name, directory))}"]),
     )

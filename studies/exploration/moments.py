@@ -6,7 +6,7 @@ time of a record of its log comes at that very record again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -42,17 +42,32 @@ def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> t
     """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
     peer, and any later one. Where there are too many, some are drawn."""
     found: dict[str, Moment] = {}
+    for name, number, record in _numbered(records, begin):
+        if number == 1 or random.randrange(number - 1) == 0:  # any later one, each as likely
+            found[f"{name}:{number > 1}"] = _moment(record, number, begin)
+    every = list(found.values())
+    return tuple(every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS))
+
+
+def all_moments(records: Iterable[LoggedRecord], begin: int) -> Iterator[Moment]:
+    """Every moment of a run."""
+    return (_moment(record, number, begin) for _, number, record in _numbered(records, begin))
+
+
+def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[str, int, LoggedRecord]]:
+    """Records with their names, and their numbers among those of the same name."""
     counts: dict[str, int] = {}
     for record in records:
         if record.time < begin or record.event in _GAUGES or record.node == EMULATOR:
             continue
         name = _name(record)
         counts[name] = number = counts.get(name, 0) + 1
-        if number == 1 or random.randrange(number - 1) == 0:  # any later one, each as likely
-            words = f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
-            found[f"{name}:{number > 1}"] = Moment(record.time - begin, record.node, record.peer or "", words)
-    every = list(found.values())
-    return tuple(every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS))
+        yield name, number, record
+
+
+def _moment(record: LoggedRecord, number: int, begin: int) -> Moment:
+    words = f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
+    return Moment(record.time - begin, record.node, record.peer or "", words)
 
 
 def _name(record: LoggedRecord) -> str:

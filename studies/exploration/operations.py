@@ -18,6 +18,8 @@ _HIGHEST = 5
 """The largest value of the attribute that ranges are over. Few values, so that ranges are equal or cover each other."""
 _COMPOSITES = 0.3
 """Share of the runs with a composite subscription, around a scenario that has none."""
+_PUBLISHED = 0.8
+"""Share of the parts of composite subscriptions that some publisher publishes."""
 _IN_JOIN = 0.7
 """Share of the subscriptions that are made before publishing begins."""
 _WITHDRAWN = 0.4
@@ -88,7 +90,7 @@ class OperationsDraw:
             self._subscriber(f"S{number}", random.choice(self.brokers))
         number = random.randint(1, 3) if self.composites else int(random.random() < _COMPOSITES)
         for _ in range(number):
-            self._compose(f"C{next(self._ids)}", random.choice(self.brokers))
+            self._compose(f"C{next(self._ids)}", random.choice(self.brokers), [each for _, each in publishers.values()])
         left = whole_magnitude(random, 4, MOST_PUBLICATIONS)
         while left > 0:
             client, (broker, advertised) = random.choice(tuple(publishers.items()))
@@ -122,16 +124,18 @@ class OperationsDraw:
                     again = gone + milliseconds(random.choice((0, magnitude(random, 1, 1_000))))
                     self._add(again, client, broker, id=f"s{number}again", subscribe=wanted)
 
-    def _compose(self, client: str, broker: str) -> None:
+    def _compose(self, client: str, broker: str, advertised: Sequence[_Range]) -> None:
+        """A composite subscription, most of whose parts are published."""
         random, course = self.random, self.course
         parts = []
         agreeing = random.random() < 0.5
         for _ in range(random.randint(2, 3)):
-            part = _Range.drawn(random).written(self.attribute)
+            wanted = random.choice(advertised) if random.random() < _PUBLISHED else _Range.drawn(random)
+            part = wanted.written(self.attribute)
             parts.append(f"{{{part},[{self.attribute},eq,$I$X]}}" if agreeing else f"{{{part}}}")
         pattern = " & ".join(parts)
         within = written(seconds(magnitude(random, 0.05, 20)))
-        at = random.randint(course.join // 4, course.end)
+        at = random.randint(course.join // 4, course.join if random.random() < _IN_JOIN else course.end)
         self._add(at, client, broker, id="c", composite=pattern, within=within)
         if random.random() < _WITHDRAWN:
             self._add(at + milliseconds(magnitude(random, 1, 5_000)), client, broker, unsubscribe="c")

@@ -29,6 +29,7 @@ class SavedFinding(msgspec.Struct, frozen=True, kw_only=True):
     defects: tuple[tuple[str, str], ...]
     moments: tuple[str, ...]
     seen: int
+    confirmed: str = ""
 
 
 class SavedAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +101,7 @@ def _saved(finding: Finding) -> SavedFinding:
         defects=tuple((defect.kind, defect.detail) for defect in finding.defects),
         moments=finding.moments,
         seen=finding.seen,
+        confirmed=finding.confirmed,
     )
 
 
@@ -114,4 +116,5 @@ def _finding(saved: SavedFinding, directory: Path) -> Finding:
         moments=saved.moments,
         case=case.read_text() if (case := case_of(saved.name, directory)).exists() else "",
         seen=saved.seen,
+        confirmed=saved.confirmed,
     )

@@ -23,7 +23,7 @@ _SHORT = 0.03
 """Seconds of the longest link on which windows may be small: the judge allows for tens of round trips."""
 _ALTERED = 0.5
 """Share of the runs with limits, and with options, that are not the scenario's."""
-_EACH = 0.3
+_EACH = 0.5
 """Share of the limits and options that are altered in such a run."""
 
 

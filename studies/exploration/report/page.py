@@ -69,7 +69,7 @@ def _view(finding: Finding, directory: Path) -> FindingView:
         name=finding.name,
         cause=finding.cause.in_words(),
         defects=[(defect.kind, defect.detail) for defect in finding.defects],
-        moments=finding.moments,
+        moments=[*finding.moments, *filter(None, [finding.confirmed])],
         picture=Markup(to_svg(finding.scenario.overlay())),  # noqa: S704 - names of brokers are escaped in it
         schedule=[row for _, row in rows[:_MOST_ROWS]],
         left=max(0, len(rows) - _MOST_ROWS),

@@ -19,7 +19,7 @@ TREE = Surroundings(Shape.TREE, "tid")
 
 
 def test_a_fault_comes_at_the_record_that_it_was_put_to() -> None:
-    scenario = Drawing(TREE).drawn(Random(5)).model_copy(update={"faults": ()})
+    scenario = Drawing(TREE).drawn(Random(7)).model_copy(update={"faults": ()})
     with judging_room() as room:
         calm = room.judged(scenario)
         moments = moments_of(calm.records, calm.begin, Random(1))
@@ -35,7 +35,7 @@ def test_a_fault_comes_at_the_record_that_it_was_put_to() -> None:
 
 
 def test_a_changed_run_is_one_that_scenarios_may_be() -> None:
-    scenario = Drawing(TREE).drawn(Random(5))
+    scenario = Drawing(TREE).drawn(Random(7))
     with judging_room() as room:
         run = room.judged(scenario)
     parent = Parent(scenario, moments_of(run.records, run.begin, Random(1)))
@@ -45,7 +45,7 @@ def test_a_changed_run_is_one_that_scenarios_may_be() -> None:
 
 
 def test_features_name_what_happened_and_neither_broker_nor_number() -> None:
-    scenario = Drawing(TREE).drawn(Random(5))
+    scenario = Drawing(TREE).drawn(Random(7))
     with judging_room() as room:
         features = features_of(room.judged(scenario))
     assert any("sent publish" in feature for feature in features)
