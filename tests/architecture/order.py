@@ -162,7 +162,7 @@ ROOMS: Mapping[str, Floors] = {
         "cases findings mutation shrinking",
         "guidance",
         "workers",
-        "directory exploration",
+        "confirmation directory exploration real_runs",
         "junit saved sentences",
         "report",
     ),
