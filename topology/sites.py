@@ -26,6 +26,11 @@ class Site:
     """Properties of the access link from the broker to the site."""
 
     @property
+    def holds_messages(self) -> bool:
+        """True where the access link has a rate, so that messages may wait for it for as long as there are many."""
+        return self.up.rate is not None or self.down.rate is not None
+
+    @property
     def link(self) -> Link:
         """The access link: from the site to the broker, and back."""
         return Link(self.name, self.broker, self.up, self.down)

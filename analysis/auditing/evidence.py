@@ -23,6 +23,7 @@ from record.host_speed import HostSpeed
 from record.manifest import ChargedCosts, VariantRecord
 from record.service_time import ServiceTime
 from topology.model import Overlay
+from topology.sites import Site
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,8 @@ class Evidence:
     """The resolved scenario, before the variant's settings."""
     overlay: Overlay
     """The overlay that was asked for, as it was at the start."""
+    sites: Sequence[Site] = ()
+    """The sites of its clients."""
     logs: LogTally
     """Contents of the logs of all variants."""
     causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))

@@ -199,7 +199,8 @@ def _enough_for_rate(reading: LinkReading) -> bool:
 
 
 def _rate(reading: LinkReading, _allowed: _Allowed) -> str | None:
-    if abs(reading.queued_stretch - 1) <= RATE_SHARE + 2 / reading.queued:
+    beyond, allowed = reading.queued_stretch - 1, RATE_SHARE + 2 / reading.queued
+    if -allowed <= beyond <= allowed + reading.unlogged:
         return None
     return (
         f"{reading.queued:,} messages in a row took {reading.queued_stretch:.2f} times as long as the rate gives them"

@@ -35,6 +35,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
     return AskedVariant(
         links=_links(run.overlays[variant.name]),
         sites=run.sites.get(variant.name, ()),
+        publishers=frozenset(variant.planned or ()),
         time_dilation=variant.time_dilation,
         whole_log=variant.sample is UNSET,
         service_mean=0.0 if service is None else service.mean * SECOND,

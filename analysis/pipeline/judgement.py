@@ -296,6 +296,9 @@ def _evidence(
         closed=closed_links(change for change in logs.neighbours if change.variant == number),
         undrained=undrained,
         oldest=publications.counts.of(number).oldest,
+        behind_rates=frozenset(
+            client for site in run.sites.get(variant.name, ()) if site.holds_messages for client in site.clients
+        ),
     )
 
 

@@ -165,6 +165,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         variant=variant,
         scenario=run.manifest.scenario,
         overlay=run.overlays[variant.name],
+        sites=run.sites.get(variant.name, ()),
         logs=findings.judgement.logs,
         causes=findings.judgement.publications.causes,
         issued=findings.judgement.publications.issued,

@@ -41,7 +41,7 @@ class AccessHops:
         place = self._places.get(site)
         if place is None:
             place = self._places[site] = self._hops.number_of(self._place(site))
-        self._hops.add(place, record)
+        self._hops.add(place, record, len(record.client or ""))
 
     def _place(self, site: str) -> HopPlace:
         at_site = self._to_broker == (self._event is Event.SENT)

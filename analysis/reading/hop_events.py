@@ -89,8 +89,9 @@ class HopWriter:
         self._keys_at.append(self._keys.setdefault(place.kind, {}))
         return len(self._places) - 1
 
-    def add(self, place: int, record: TraceRecord) -> None:
-        """Adds a record, given the number of its place. A record without id is left out."""
+    def add(self, place: int, record: TraceRecord, besides: int = 0) -> None:
+        """Adds a record, given the number of its place, with so many bytes besides its own. A record without id is left
+        out."""
         id = record.id
         if id is None:
             return
@@ -107,7 +108,7 @@ class HopWriter:
                 record.time,
                 UNKNOWN if link_time is None else link_time,
                 UNKNOWN if duration is None else duration,
-                (record.bytes or 0) + len(id) + (0 if label is None else len(label)),
+                (record.bytes or 0) + len(id) + (0 if label is None else len(label)) + besides,
             )
         )
 

@@ -52,6 +52,8 @@ class AskedVariant:
     """Properties of links by source and target."""
     sites: Sequence[Site] = ()
     """Sites of clients, by number."""
+    publishers: frozenset[str] = frozenset()
+    """Clients that publish, whose brokers acknowledge that."""
     time_dilation: float = 1.0
     whole_log: bool = True
     """False where brokers logged a sample of publications, so that it is not known what travelled besides."""
@@ -68,7 +70,7 @@ class AskedVariant:
     hosts: Mapping[str, str] = field(default_factory=dict)
     """The host of each node, where several hosts shared the run."""
 
-    @property
+    @cached_property
     def wires(self) -> Mapping[tuple[str, str], LinkProperties]:
         """Properties of links and access links by source and target."""
         if not self.sites:
@@ -83,6 +85,11 @@ class AskedVariant:
     def subscribers_of(self, broker: str) -> str:
         """The driver of a broker's clients that do not publish."""
         return on_host(SUBSCRIBERS, self.hosts.get(broker, ""))
+
+    def acknowledged(self, source: str, target: str) -> int:
+        """The number of clients at a direction's end whose broker, at its source, acknowledges what they publish."""
+        here = [site for site in self.sites if (site.broker, site.name) == (source, target)]
+        return sum(client in self.publishers for site in here for client in site.clients)
 
     def sending_at(self, end: str) -> str:
         """The process that sends at an end of a link: a broker, or the driver of publishers for a site."""

@@ -12,8 +12,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,19 +28,17 @@ _LEAST_FRAME, _LEAST_MESSAGE = 14, 6
 """Bytes of a frame without an acknowledgement, and of a message that has no name and has been on no link before."""
 FEWEST_UNDISTURBED = 30
 """Undisturbed frames that found the link idle, from which on the others are left out."""
+_ACKNOWLEDGED_EVERY = SECOND / 2
+"""The time for which a broker waits before it acknowledges a client's publications."""
 SENT_AGAIN = 150 * MILLISECOND
 """Lateness in real time from which a frame that found the link idle was sent again by TCP."""
 
 Times = NDArray[np.float64]
 
 
-def link_reading(
-    direction: Direction, sent: int, hops: Hops, asked: AskedVariant, wires: Mapping[tuple[str, str], LinkProperties]
-) -> LinkReading:
-    """The reading of a direction that the overlay had at the start, on which so many messages were sent.
-
-    `wires` are `AskedVariant.wires`.
-    """
+def link_reading(direction: Direction, sent: int, hops: Hops, asked: AskedVariant) -> LinkReading:
+    """The reading of a direction that the overlay had at the start, on which so many messages were sent."""
+    wires = asked.wires
     properties = wires[direction.source, direction.target]
     struck = asked.struck_on_link(direction.source, direction.target)
     free = untouched(hops.left, hops.arrived, struck)
@@ -73,6 +69,7 @@ def link_reading(
         late_expected=float(again.sum()),
         queued=queued,
         queued_stretch=stretch,
+        unlogged=asked.acknowledged(direction.source, direction.target) * frames.acknowledgement / _ACKNOWLEDGED_EVERY,
         acknowledgement=frames.acknowledgement,
         sending=spread_of(took.astype(np.float64)),
         overlapping=int(np.count_nonzero(_overlaps(hops, free, asked.processors.get(direction.source)))),

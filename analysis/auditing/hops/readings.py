@@ -54,6 +54,9 @@ class LinkReading(msgspec.Struct, frozen=True, kw_only=True):
     """Frames that had to wait for the frame before them by the rate."""
     queued_stretch: float
     """Time between the arrivals of those, over the time that the rate gives them."""
+    unlogged: float
+    """The largest share of the rate that frames take which no log has: acknowledgements of publications on the way to a
+    site."""
     acknowledgement: float
     """Nanoseconds for which the rate serialises a frame without messages, which no log has."""
     sending: Spread

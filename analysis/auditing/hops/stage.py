@@ -29,15 +29,14 @@ class HopStage:
     def __call__(self, table: HopTable) -> tuple[HopTally, pa.Table]:
         """The readings, and rows of `TURNS` of the variants whose processors were sampled."""
         tally, turns = HopTally(), defaultdict[int, list[Numbers]](list)
-        wires = [asked.wires for asked in self.variants]
         numbers = {node: number for number, node in enumerate(self.nodes)}
         for direction, sent, received in table.directions():
             asked = self.variants[direction.variant]
-            link = wires[direction.variant].get((direction.source, direction.target))
+            link = asked.wires.get((direction.source, direction.target))
             if link is None:  # the overlay did not have it at the start
                 continue
             hops = paired(sent, received)
-            tally.links.add(link_reading(direction, len(sent), hops, asked, wires[direction.variant]))
+            tally.links.add(link_reading(direction, len(sent), hops, asked))
             if asked.processors and asked.whole_log and (direction.source, direction.target) in asked.links:
                 turns[direction.variant].append(turns_of(numbers[direction.target], hops, link))
         for variant, broker, of_broker in table.brokers():

@@ -71,16 +71,23 @@ class Evidence:
     """The end of the drain phase, where messages were still in flight then; None where all had arrived."""
     oldest: int = 0
     """The longest delay from publishing of the notifications that came shortly before that end, nanoseconds."""
+    behind_rates: frozenset[str] = frozenset()
+    """Clients whose messages may wait for the rate of an access link."""
 
     def under_way(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or
         messages waited until then at a broker that it had come to. A broker that dropped a copy of it ended its way.
+        Queues for the rate of an access link are in no log, so that whatever goes over one may wait there.
 
         It must have been published no earlier than the oldest of those that clients were notified of shortly before,
         because a router that keeps a publication moving for ever would never lose one otherwise.
         """
         end, latest = self.undrained, max(self.oldest, self.settling.crossing)
-        if end is None or judged.drops or judged.published is None or judged.published < end - latest:
+        if end is None or judged.drops or judged.published is None:
+            return False
+        if not self.behind_rates.isdisjoint((judged.publisher or "", outcome.client)):
+            return True
+        if judged.published < end - latest:
             return False
         waiting = any(self.waited(judged, outcome, broker, judged.seen_last, end) for broker in judged.reached)
         return waiting or judged.seen_last >= end - self.settling.crossing

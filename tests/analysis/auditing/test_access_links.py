@@ -116,3 +116,11 @@ def test_an_access_link_that_is_not_as_asked_is_named(
     assert wrong(judged(tmp_path / "honest", up=up, down=down, rate=rate)) == {}
     links_with(plant, monkeypatch)
     assert named in wrong(judged(tmp_path / "planted", up=up, down=down, rate=rate))[check]
+
+
+def test_what_waits_for_a_narrow_access_link_at_the_end_is_not_judged(tmp_path: Path) -> None:
+    variant = judged(tmp_path, up="bandwidth: 100kbit", down="bandwidth: 8kbit", rate="40/s")
+    assert wrong(variant) == {}
+    delivery = variant.delivery
+    assert (delivery.lost, delivery.spurious, delivery.excused) == (0, 0, 0)
+    assert delivery.not_judged == delivery.expected - delivery.delivered > 0
