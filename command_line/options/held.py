@@ -23,7 +23,12 @@ _DONE = {ExitCode.CORRECT: "done"} | BAD_INPUT | HOST
 
 RunOption = Annotated[
     str | None,
-    typer.Option("--run", metavar="NAME", help="The run, or a part of its name; needed where several are held."),
+    typer.Option(
+        "--run",
+        metavar="NAME",
+        envvar="BROKERLAB_HELD_RUN",
+        help="The run, or a part of its name; needed where several are held.",
+    ),
 ]
 BrokerArgument = Annotated[str, typer.Argument(metavar="BROKER", help="The broker's name.")]
 AtOption = Annotated[str, typer.Option("--at", metavar="BROKER", help="The client's broker.")]
