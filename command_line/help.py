@@ -9,6 +9,8 @@ from record.exit_codes import ExitCode
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 """Context settings of every command and group."""
 
+EXPLAINED = "brokerlab help exit-codes"
+"""The command that says what exit codes mean."""
 BAD_INPUT = {ExitCode.BAD_INPUT: ExitCode.BAD_INPUT.meaning}
 HOST = {ExitCode.HOST: ExitCode.HOST.meaning}
 INTERRUPTED = {ExitCode.INTERRUPTED: ExitCode.INTERRUPTED.meaning}
@@ -22,8 +24,10 @@ def epilog(*examples: str, codes: Mapping[ExitCode, str], note: str = "") -> str
 
 
 def exit_codes(codes: Mapping[ExitCode, str]) -> str:
-    """One line for each exit code."""
-    return _block("Exit codes", (f"{code.value:<3} {meaning}" for code, meaning in sorted(codes.items())))
+    """A line for each exit code that means something of its own here, and one that names the others."""
+    own = [f"{code.value:<3} {meaning}" for code, meaning in sorted(codes.items()) if meaning != code.meaning]
+    usual = [str(code.value) for code, meaning in sorted(codes.items()) if meaning == code.meaning]
+    return _block("Exit codes", [*own, *([f"{', '.join(usual)}: `{EXPLAINED}`"] if usual else [])])
 
 
 def _block(heading: str, lines: Iterable[str]) -> str:

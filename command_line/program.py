@@ -11,12 +11,14 @@ from typing import Annotated
 
 import typer
 
+from command_line.completions import answer_shells
 from command_line.exits import ending, write_out
 from command_line.help import HELP_OPTIONS, exit_codes
 from command_line.options import (
     baselines,
     examples,
     exploration,
+    guidance,
     held,
     host,
     hosts,
@@ -61,6 +63,7 @@ for _commands in (
     hosts,
     multicast,
     protocol,
+    guidance,
 ):
     app.add_typer(_commands.app)
 
@@ -68,6 +71,7 @@ for _commands in (
 def run() -> int:
     """Runs the command line; returns its exit code. A user's mistake is one line, never a stack trace."""
     _have_standard_streams()
+    answer_shells()
     with like_ctrl_c():
         try:
             app(prog_name="brokerlab")

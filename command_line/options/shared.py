@@ -9,14 +9,23 @@ from typing import Annotated
 import typer
 
 from analysis.tables.event_choice import EventTable
+from command_line.completions import campaign_names, run_names, scenario_names
 from record.errors import BadInputError
 
 ScenarioArgument = Annotated[
-    Path, typer.Argument(help="The scenario's YAML file, or the name of a shipped one (`brokerlab examples`).")
+    Path,
+    typer.Argument(
+        help="The scenario's YAML file, or the name of a shipped one (`brokerlab examples`).",
+        autocompletion=scenario_names,
+    ),
 ]
 
 CampaignArgument = Annotated[
-    Path, typer.Argument(help="The campaign's YAML file, or the name of a shipped one (`brokerlab examples`).")
+    Path,
+    typer.Argument(
+        help="The campaign's YAML file, or the name of a shipped one (`brokerlab examples`).",
+        autocompletion=campaign_names,
+    ),
 ]
 
 
@@ -33,12 +42,18 @@ RunArgument = Annotated[
         metavar="RUN",
         help="A run: its directory, or `latest`, a scenario's name, the beginning of its name (`brokerlab runs`).",
         parser=stored_run,
+        autocompletion=run_names,
     ),
 ]
 
 RunsArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN...", help="Analysed runs, each as `brokerlab runs` says.", parser=stored_run),
+    typer.Argument(
+        metavar="RUN...",
+        help="Analysed runs, each as `brokerlab runs` says.",
+        parser=stored_run,
+        autocompletion=run_names,
+    ),
 ]
 
 

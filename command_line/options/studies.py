@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from command_line.completions import claim_names, protocol_names
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
 from command_line.options.shared import (
     CampaignArgument,
@@ -160,7 +161,11 @@ def campaign(
 def reproduce(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CLAIM", help="Claims, or prefixes of their names such as tid; all by default."),
+        typer.Argument(
+            metavar="CLAIM",
+            help="Claims, or prefixes of their names such as tid; all by default.",
+            autocompletion=claim_names,
+        ),
     ] = None,
     *,
     list_: Annotated[bool, typer.Option("--list", help="Show the claims instead of running them.")] = False,
@@ -267,6 +272,7 @@ def conformance(
         typer.Option(
             metavar="NAME|FILE",
             help="Run only this protocol of those that cases allow, or the one that a file declares; may be repeated.",
+            autocompletion=protocol_names,
             show_default=False,
         ),
     ] = None,

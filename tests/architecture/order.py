@@ -102,6 +102,7 @@ ROOMS: Mapping[str, Floors] = {
         "on_host",
     ),
     "command_line": _floors(
+        "completions",
         "commands exits help usage",
         "options",
         "program",
