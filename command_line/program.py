@@ -30,6 +30,7 @@ from command_line.options import (
     stored_runs,
     studies,
     topology,
+    workload,
 )
 from command_line.usage import CommandGroup
 from emulation.host.signals import like_ctrl_c
@@ -60,6 +61,7 @@ for _commands in (
     exploration,
     host,
     topology,
+    workload,
     hosts,
     multicast,
     protocol,

@@ -14,6 +14,7 @@ from analysis.report.figures.delay_penalty import PenaltyDistribution, read_dela
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
 from analysis.report.notable import Notable, read_notable
 from analysis.report.percentiles import Percentiles, read_percentiles
+from analysis.run_files.planned_loads import read_loads
 from analysis.run_files.run_directory import open_run
 from analysis.tables.audited import with_audit
 from analysis.tables.broker_work import BrokerLoad
@@ -32,6 +33,7 @@ from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, 
 from record.errors import RunDirectoryError
 from record.fidelity import VariantFidelity
 from record.files import MANIFEST, RESULTS, SUMMARY, TWIN
+from record.load import Load
 from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
@@ -107,6 +109,8 @@ class ReportData:
     """Exact percentiles of delays; none of a variant without notifications."""
     notable: Notable
     """Notifications with a defect, and the slowest."""
+    planned_loads: list[Load]
+    """The load of each variant as planned; empty for a run of an earlier version."""
     twin: TwinData | None
     """The run's simulated twin; None for a run without one."""
 
@@ -167,6 +171,7 @@ def read_report_data(directory: Path) -> ReportData:
         group_rates=read_group_rates(results, run.manifest, phases),
         percentiles=read_percentiles(run),
         notable=read_notable(run, summary),
+        planned_loads=read_loads(directory),
         twin=_read_twin(directory),
     )
 

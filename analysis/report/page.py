@@ -45,6 +45,7 @@ from analysis.report.runs_shown import RunsShown, runs_shown
 from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.figures import beside
+from analysis.report.sentences.load import loads_beside
 from analysis.report.sentences.text import unbroken, with_code
 from analysis.report.side_by_side import side_by_side
 from analysis.tables.broker_work import BrokerLoad
@@ -177,6 +178,7 @@ def _page(data: ReportData, shown: RunsShown) -> str:
         compared=compared,
         cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
         rates=_rates_plot(data),
+        planned_loads=loads_beside(data.planned_loads),
         distribution=embedded(distribution_figure(data.distribution, variants, data.percentiles), "delay-distribution"),
         percents=PERCENTS,
         budget=embedded(budget_figure(data.budget, variants), "delay-budget") if data.budget else Markup(""),

@@ -343,13 +343,9 @@ class PlannedWork(NamedTuple):
     operations: dict[str, PlannedOperations]
 
 
-def planned_work(workload: Workload) -> PlannedWork:
-    """The work of each client, counted apart from those who issue it."""
-    return planned_work_of(workload.operations(), workload.stretch)
-
-
 def planned_work_of(operations: Iterable[PlannedOperation], stretch: float = 1.0) -> PlannedWork:
-    """The work of each client, given the operations of all, whose times and windows are stretched by a factor."""
+    """The work of each client, counted apart from those who issue it, given the operations of all, whose times and
+    windows are stretched by a factor."""
     counts, times, contents = Counter[str](), Counter[str](), Counter[str]()
     others, other_contents, places = Counter[str](), Counter[str](), Counter[str]()
     for operation in operations:

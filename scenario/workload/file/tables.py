@@ -54,7 +54,7 @@ def open_table(path: Path) -> Table:
     """The table in a file, by the ending of the file's name. Raises `TableError`."""
     try:
         if not path.is_file():
-            raise TableError("is a directory, and a file is expected" if path.is_dir() else "there is no such file")
+            raise TableError("is a directory, and a file is expected" if path.is_dir() else "does not exist")
         return _TABLES[path.suffix](path)
     except OSError as error:
         raise TableError(f"cannot be read: {error.strerror or error}") from error

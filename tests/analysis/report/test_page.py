@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
+from record.errors import RunDirectoryError
+from record.files import LOADS, write_json
 from record.limits import Limit, LimitedFigure
+from record.load import Amounts, Course, Distribution, Load
 from record.log import Event
 from record.manifest import MODELLED
 from tests.analysis.history import History, joined, write_run
@@ -136,3 +140,48 @@ def test_each_check_is_a_row_and_each_variant_a_column(tmp_path: Path) -> None:
     assert text.count('CPU busy <span class="unit">%</span>') == 1
     first, second = text.index('title="it is 12.25">12.2'), text.index('title="it is 90.5">90.5')
     assert first < second < text.index('<span class="badge fair">DEGRADED</span>', second)
+
+
+def _load_of(directory: Path, variant: str, publications: int) -> None:
+    amounts = Amounts(
+        advertisements=1, subscriptions=2, composites=0, withdrawals=0, publications=publications, publishers=1,
+        subscribers=2,
+    )  # fmt: skip
+    load = Load(
+        variant=variant,
+        amounts=amounts,
+        run_begins=1.0,
+        course=Course(seconds=1.0, publications=[0, publications], changes=[3, 0]),
+        busiest=1.0,
+        publications_compared=publications,
+        subscriptions_compared=2,
+        sizes=Distribution(mean=40, p50=40, p95=40, most=40),
+        matches=None,
+        unmatched=0.0,
+        selectivity=None,
+        popularity=None,
+    )
+    (directory / LOADS).mkdir(exist_ok=True)
+    write_json(directory / LOADS / f"{variant}.json", load)
+
+
+def test_the_planned_load_is_one_column_where_variants_have_the_same(tmp_path: Path) -> None:
+    variants = [joined(name).publish().notify() for name in ("fixed", "dynamic")]
+    run = write_run(tmp_path / "run", variants)
+    assert "The load, as planned" not in page(run)
+    _load_of(run, "dynamic", 7)
+    _load_of(run, "fixed", 7)
+    assert page(run).count("7 in the mean, 7 at most  █") == 1
+    _load_of(run, "fixed", 9)
+    text = page(run)
+    assert "7 in the mean, 7 at most" in text
+    assert "9 in the mean, 9 at most" in text
+
+
+def test_a_damaged_description_of_load_is_named(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [joined("fixed").publish().notify()])
+    analyze(run, PlainEngine())
+    (run / LOADS).mkdir()
+    (run / LOADS / "1.json").write_text('{"variant":')
+    with pytest.raises(RunDirectoryError, match=r"workload/1\.json: Input data was truncated"):
+        read_report_data(run)

@@ -121,7 +121,7 @@ def _damaged(file: Path) -> None:
     [
         ("t.parquet", _torn, "t.parquet is no whole Parquet file: "),
         ("t.parquet", _damaged, "t.parquet is damaged behind row 0: "),
-        ("t.parquet", lambda file: None, "t.parquet there is no such file"),
+        ("t.parquet", lambda file: None, "t.parquet does not exist"),
         ("t.parquet", Path.mkdir, "t.parquet is a directory, and a file is expected"),
         ("t.jsonl", lambda file: file.write_text('{"ts":1,"who":"A","ve'), "t.jsonl row 1 is no JSON object: "),
         ("t.csv", lambda file: file.write_text(""), "t.csv is empty: its first line must name the columns"),
