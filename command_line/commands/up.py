@@ -70,6 +70,8 @@ def start_supervisor(request: HoldRequest, arguments: Sequence[str]) -> int:
             supervisor.wait()
             print(printed.read(), end="")
             return ExitCode.INTERRUPTED
+        finally:
+            out.unlink(missing_ok=True)  # it has another name once there is a run directory
 
 
 def hold_run(request: HoldRequest, engine: RunEngine) -> int:
@@ -124,8 +126,6 @@ def _await_up(supervisor: subprocess.Popen[bytes], out: Path, printed: TextIO) -
         ended = supervisor.poll()
         print(printed.read(), end="", flush=True)
         if ended is not None:
-            if run is None:
-                out.unlink(missing_ok=True)
             return ended
         if run is None:
             run = next((each for each in held_runs() if each.supervisor == supervisor.pid), None)

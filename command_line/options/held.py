@@ -37,7 +37,7 @@ AtOption = Annotated[str, typer.Option("--at", metavar="BROKER", help="The clien
 @app.command(
     rich_help_panel=_PANEL,
     epilog=epilog(
-        "brokerlab up quickstart",
+        "brokerlab up smoke",
         "brokerlab up scenarios/smoke.yaml --for 2h --log-quota 4GiB",
         "brokerlab up scenarios/smoke.yaml --runtime process --set workload.publications.rate=1/s --live",
         codes={ExitCode.CORRECT: "the run is up; with --foreground: as of `brokerlab down`"}
@@ -83,7 +83,7 @@ def up(
 
 @app.command(
     rich_help_panel=_PANEL,
-    epilog=epilog("brokerlab down", "brokerlab down --run quickstart", codes=VERDICTS | BAD_INPUT | HOST),
+    epilog=epilog("brokerlab down", "brokerlab down --run smoke", codes=VERDICTS | BAD_INPUT | HOST),
 )
 def down(*, run: RunOption = None) -> None:
     """End a held run in order and judge it, as `brokerlab emulate` does."""

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
+import msgspec
+
 from emulation.held.requests import Answer, Ended, EndRequest, Refused, Request, Status, StatusRequest
 
 _NOT_YET = Refused("the run is still starting; `brokerlab status` shows how far it is")
@@ -72,6 +74,7 @@ class Hold:
         """Nothing more can be done to the run: refuses whatever waits or comes."""
         with self._lock:
             self._refusal = _TOO_LATE
+        self.status = msgspec.structs.replace(self.status, phase="ending", brokers=[])
         for asked in self.take():
             asked.answer.set_result(_TOO_LATE)
 

@@ -63,6 +63,8 @@ class HeldPhase:
         self._hands = hands
         self._by_hand = ByHand(plan.scenario, context.manifest.runtime.name)
         self._begin = 0
+        self._show_at = 0
+        """Time at which the state of the run is made known next."""
         self._changed: int | None = None
         """Time of the last fault or heal by hand."""
 
@@ -75,8 +77,9 @@ class HeldPhase:
         while not (reason := self._reason_to_end(limit)):
             self._pass_time(min(limit, clock() + round(_TICK * SECOND)))
             for asked in hold.take():
-                asked.answer.set_result(self._answer(asked))
-            self._show()
+                self._answer(asked)
+            if clock() >= self._show_at:
+                self._show()
         hold.finish()
         self._context.announce(f"the held run ends: {reason}")
         self._recover(limit)
@@ -140,15 +143,17 @@ class HeldPhase:
 
     # Requests
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: Asked) -> None:
+        answer: Answer = Refused("the run failed meanwhile")
         try:
-            done = self._do(asked.request)
+            answer = self._do(asked.request)
+            self._context.log.info("by hand", done=answer.text)
+            self._save(run=self._plan.scenario.timeline.run)
+            self._show()
         except UserError as error:
-            return Refused(str(error))
-        self._context.log.info("by hand", done=done.text)
-        self._save(run=self._plan.scenario.timeline.run)
-        self._show()
-        return done
+            answer = Refused(str(error))
+        finally:  # whoever asked waits, whatever happens
+            asked.answer.set_result(answer)
 
     def _do(self, request: Request) -> Done:
         now = self._deployment.clock() - self._begin
@@ -178,6 +183,7 @@ class HeldPhase:
 
     def _show(self) -> None:
         """Makes the state of the run known to whoever asks."""
+        self._show_at = self._deployment.clock() + SECOND
         hold, counts, timeline = self._hands.hold, self._deployment.counts, self._plan.scenario.timeline
         passed = (self._deployment.clock() - self._begin) / SECOND
         hold.status = Status(

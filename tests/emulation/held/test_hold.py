@@ -18,6 +18,7 @@ from emulation.held.requests import (
     EndRequest,
     HealRequest,
     Refused,
+    Status,
     StatusRequest,
     read_answer,
     read_request,
@@ -44,6 +45,7 @@ def test_a_request_is_answered_between_begin_and_finish() -> None:
         late = threads.submit(hold.ask, HealRequest())
         hold.finish()
         assert "ending" in str(late.result())
+    assert hold.ask(StatusRequest()) == Status(phase="ending", left=10, log_quota=1000)
     assert isinstance(hold.ask(HealRequest()), Refused)
 
 
