@@ -99,4 +99,5 @@ def held_run(name: str | None, root: Path = ROOT) -> HeldRun:
         rest = "; the supervisor of one was killed: `brokerlab clean` removes the rest of it" if killed else ""
         wanted = "no run is held here" if name is None else f"no run whose name has {name!r} is held here"
         raise BadInputError(f"{wanted}; `brokerlab up FILE` starts one{rest}")
-    raise BadInputError(f"several runs are held here; choose with --run: {', '.join(run.run_id for run in found)}")
+    names = ", ".join(run.run_id for run in found)
+    raise BadInputError(f"several runs are held here; choose with --run or the variable BROKERLAB_HELD_RUN: {names}")

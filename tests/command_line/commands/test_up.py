@@ -48,12 +48,11 @@ def brokerlab(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def up(out: Path, *options: object) -> HeldRun:
-    before = {run.run_id for run in held_runs()}
     done = brokerlab(
         "up", LINE, "--runtime", "process", "--no-spark", "--no-report", "--for", "5min", "--out", out, *options
     )
     assert done.returncode == ExitCode.CORRECT, done.stdout
-    (run,) = (run for run in held_runs() if run.run_id not in before)
+    (run,) = (run for run in held_runs() if run.directory.is_relative_to(out))
     return run
 
 

@@ -85,7 +85,7 @@ def test_a_run_is_found_by_a_part_of_its_name(tmp_path: Path) -> None:
     register("3-not-held", tmp_path / "journal.jsonl", tmp_path)
     assert held_run("line", tmp_path).run_id == "2-line-b"
     assert held_run("1-smoke-a", tmp_path).directory == tmp_path / "1-smoke-a"
-    with pytest.raises(BadInputError, match="choose with --run: 1-smoke-a, 2-line-b"):
+    with pytest.raises(BadInputError, match="BROKERLAB_HELD_RUN: 1-smoke-a, 2-line-b"):
         held_run(None, tmp_path)
     with pytest.raises(BadInputError, match="no run whose name has 'x'"):
         held_run("x", tmp_path)
