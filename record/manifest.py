@@ -19,7 +19,7 @@ from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.host_speed import HostSpeed
 from record.limits import Limit, RelativeLimit
 from record.promises import Order, Promises
-from record.sample import PublicationSample
+from record.sample import NOTHING_LOGGED, PublicationSample
 from record.service_time import SendingOrder
 
 FORMAT = 2
@@ -157,6 +157,18 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     def sending_order(self) -> SendingOrder:
         """Order in which a broker sends over its links where that takes time."""
         return SendingOrder.SIDE_BY_SIDE if self.sending is msgspec.UNSET else self.sending
+
+    @property
+    def logged(self) -> PublicationSample | None:
+        """The publications whose whole lives brokers logged, as far as is known; None: all."""
+        if not self.brokers_log:
+            return NOTHING_LOGGED
+        return None if self.sample is msgspec.UNSET else self.sample
+
+    @property
+    def brokers_log(self) -> bool:
+        """False for brokers that are not brokerlab's and keep no logs."""
+        return self.foreign is msgspec.UNSET or self.foreign.logs
 
     def __post_init__(self) -> None:
         if self.keeps_order is True:

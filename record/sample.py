@@ -33,6 +33,10 @@ class PublicationSample(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         return int.from_bytes(digest, "big") < self.share * _HASHES
 
 
+NOTHING_LOGGED: Final = PublicationSample(share=0.0, seed=0)
+"""The sample of brokers that log no publication at all."""
+
+
 @lru_cache(maxsize=16)
 def membership(sample: PublicationSample) -> Callable[[str], bool]:
     """A function that answers like `sample.holds` and remembers the latest answers; shared by all brokers of a process.

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec import UNSET
+
 from analysis.auditing import log_ends, missing_logs
 from analysis.auditing.budget_audit import budget_audit
 from analysis.auditing.causes import causes
 from analysis.auditing.evidence import Evidence
+from analysis.auditing.finding import unmeasured
 from analysis.auditing.link_audit import link_audit
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.plan_audit import plan_audit
@@ -49,6 +52,21 @@ COMPLETENESS = frozenset({missing_logs.NAME, log_ends.ENDS, log_ends.COUNTS, log
 """The checks by which logs lack records, so that a loss cannot be told from a missing record."""
 
 
+OF_BROKER_LOGS: frozenset[Audit] = frozenset(
+    {message_counts, causes, unplanned, link_audit, service_audit, processor_counts, budget_audit}
+)
+"""Audits that hold records of brokers against each other, or against those of clients."""
+
+
 def audit(evidence: Evidence) -> list[Check]:
-    """The checks of every audit of a variant."""
-    return [check for make in AUDITS for check in make(evidence)]
+    """The checks of every audit of a variant. Those that brokers' logs are needed for are not measured without them."""
+    foreign = evidence.variant.foreign
+    if foreign is UNSET or foreign.logs:
+        return [check for make in AUDITS for check in make(evidence)]
+    return [
+        unmeasured(check.name, check.unit, foreign.reason)
+        if make in OF_BROKER_LOGS or check.name == log_ends.GAUGES
+        else check
+        for make in AUDITS
+        for check in make(evidence)
+    ]

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from msgspec import UNSET
+
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.reading.gauges import LoadedBroker
@@ -112,8 +114,10 @@ def _gauges(evidence: Evidence, logged: Sequence[Incarnation], faults: Sequence[
         others = [fault for fault in faults if fault.target == node and fault.kind != FaultKind.KILL]
         if kill is None or node.startswith(EMULATOR) or any(fault.at.time <= kill for fault in others):
             continue
-        looked_at += 1
         times = [time for time in _load_times(evidence, node, number) if time <= kill]
+        if not times and evidence.variant.foreign is not UNSET:  # whose brokers need not log their load
+            continue
+        looked_at += 1
         for former, latter in pairwise([found.started, *times, kill]):
             if latter - former > LONGEST_GAP:
                 gaps.append(f"{node} for {(latter - former) / SECOND:.1f} s before it was killed")

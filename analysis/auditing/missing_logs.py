@@ -26,7 +26,8 @@ def missing_logs(evidence: Evidence) -> Iterable[Check]:
     if variant.drivers is UNSET or variant.phase(PhaseName.RUN) is None:
         yield unmeasured(NAME, UNIT, "the manifest does not name the nodes that reached the run phase")
         return
-    nodes = sorted({broker.id for broker in evidence.overlay.brokers} | {*variant.drivers, *(variant.event_logs or ())})
+    brokers = {broker.id for broker in evidence.overlay.brokers} if variant.brokers_log else set()
+    nodes = sorted(brokers | {*variant.drivers, *(variant.event_logs or ())})
     started = {found.node for found in logs.started if found.variant == evidence.number}
     missing = [node for node in nodes if node not in started]
     yield none_allowed(

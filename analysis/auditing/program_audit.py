@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
+
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
 from record.fidelity import Check
@@ -24,7 +26,9 @@ def program_audit(evidence: Evidence) -> Iterable[Check]:
     if evidence.program is None:
         yield unmeasured(NAME, UNIT, "the manifest does not state the program of brokers and drivers")
         return
-    writers = evidence.variant.event_logs or ()
+    writers = set(evidence.variant.event_logs or ())
+    if evidence.variant.foreign is not UNSET:  # whose brokers have programs of their own
+        writers |= {broker.id for broker in evidence.overlay.brokers}
     stated = sorted(
         (started.node, started.program)
         for started in evidence.logs.started

@@ -37,7 +37,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
         sites=run.sites.get(variant.name, ()),
         publishers=frozenset(variant.planned or ()),
         time_dilation=variant.time_dilation,
-        whole_log=variant.sample is UNSET,
+        whole_log=variant.logged is None,
         service_mean=0.0 if service is None else service.mean * SECOND,
         costs=costs_of(run.manifest, variant),
         struck=_struck(number, run, logs),

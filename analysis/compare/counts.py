@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
+from msgspec import UNSET
+
 from analysis.compare.model import CountPair, MessageComparison, count
 from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.summary import VariantSummary
@@ -33,7 +35,10 @@ def compare_messages(first: Sequence[BrokerMessages], second: Sequence[BrokerMes
     )
 
 
-def compare_matching(first: VariantSummary, second: VariantSummary) -> CountPair:
+def compare_matching(first: VariantSummary, second: VariantSummary) -> CountPair | None:
+    """Comparisons of content in both runs; None where brokers of one of them kept no logs."""
+    if first.matching is UNSET or second.matching is UNSET:
+        return None
     return count("matching operations", first.matching.operations, second.matching.operations)
 
 

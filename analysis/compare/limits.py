@@ -27,8 +27,8 @@ QUANTITIES: Mapping[str, Callable[[VariantComparison], float | None]] = {
     "p50": _delay("p50"),
     "p95": _delay("p95"),
     "p99": _delay("p99"),
-    "messages": lambda variant: variant.messages.total.difference,
-    "matching": lambda variant: variant.matching.difference,
+    "messages": lambda variant: None if variant.messages is None else variant.messages.total.difference,
+    "matching": lambda variant: None if variant.matching is None else variant.matching.difference,
 }
 """Quantities that can be limited. `delay` is the mean delay, `messages` counts all messages that brokers received."""
 

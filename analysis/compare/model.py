@@ -145,8 +145,9 @@ class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Null when a run delivered nothing."""
     mean: MeanDifference | None
     """Null where a run has no budget of delays, as where brokers logged a sample of publications."""
-    messages: MessageComparison
-    matching: CountPair
+    messages: MessageComparison | None
+    """Not compared (None) where brokers of one of the runs kept no logs; so is the next."""
+    matching: CountPair | None
     """Comparisons of one publication's content with the subscriptions of a broker."""
     delivery: list[CountPair]
     follows_load: bool = False

@@ -44,7 +44,9 @@ def _compare_variant(name: str, left: AnalysedRun, right: AnalysedRun) -> Varian
         name=name,
         delay=None if compared is None else judged_delays(compared, first.delay, second.delay),
         mean=compare_means(first, second),
-        messages=compare_messages(first.broker_messages, second.broker_messages),
+        messages=compare_messages(first.broker_messages, second.broker_messages)
+        if first.brokers_log and second.brokers_log
+        else None,
         matching=compare_matching(first, second),
         delivery=compare_delivery(first, second),
         follows_load=name in left.follow_load | right.follow_load,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from analysis.judging.judged import JudgedPublication, PublicationOutcome
+from analysis.judging.judged import WAY_UNKNOWN, JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
 from analysis.tables.totals import FirstRows
@@ -111,5 +111,7 @@ def _last_seen(judged: JudgedPublication, outcome: PublicationOutcome) -> str:
     if judged.drops:
         return f"dropped at {'; '.join(judged.drops)}"
     if not judged.logged:
-        return "its way is unknown, because brokers logged a sample of publications without it"
+        if (seen := outcome.last_seen or "").startswith(WAY_UNKNOWN):
+            return seen
+        return f"{WAY_UNKNOWN}brokers logged a sample of publications without it"
     return f"it arrived at {len(judged.reached)} broker(s), and never at the client; last {outcome.last_seen}"

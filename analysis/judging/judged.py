@@ -21,6 +21,9 @@ from analysis.tables.deliveries import Cause, Right
 _DECODED_TOGETHER = 16
 """Publications."""
 
+WAY_UNKNOWN = "its way is unknown, because "
+"""Beginning of a sentence on a publication that no broker logged."""
+
 
 class Receipt(msgspec.Struct, array_like=True, gc=False):
     """One notification of a client."""

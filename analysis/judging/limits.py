@@ -134,6 +134,8 @@ def _recovery(variant: VariantSummary) -> FoundFigure:
 def _messages(variant: VariantSummary) -> FoundFigure:
     if variant.sampled_logs is not UNSET:
         return FoundFigure.unknown("counts are estimates, because brokers logged a sample of publications")
+    if not variant.brokers_log:
+        return FoundFigure.unknown("brokers kept no logs, so nobody counted")
     return FoundFigure.exactly(sum(kind.sent for kind in variant.messages))
 
 

@@ -37,3 +37,5 @@ class VariantContext:
     """Only where routing promises to tell clients of what it gives up."""
     evidence: Evidence
     """Evidence by which losses are excused."""
+    brokers_log: bool = True
+    """False for brokers of others that keep no logs."""

@@ -20,6 +20,8 @@ _BEYOND: Mapping[Figure, float] = {Figure.MEAN: 1.0, Figure.P50: 0.5, Figure.P95
 _MISSING = 0.1
 """Largest share of these whose ways may be missing from the log: the others still tell what contention did."""
 
+FOREIGN_WORK = "it is not known what the work of brokers that are not brokerlab's takes at rest"
+"""The reason why delays of foreign brokers have no budget."""
 _NO_WAYS = "the log does not hold the ways of enough notifications"
 _NO_WAITS = "nobody counted how long processes waited for a processor"
 _NO_REPLAY = "the log could not be replayed without contention"
@@ -47,6 +49,8 @@ class JudgedDelays:
         present = [(figure, value) for figure, value in values if value is not None]
         if self.simulated:
             return [self._of_simulated(figure, value) for figure, value in present]
+        if self.variant.foreign is not UNSET:
+            return [self._of_foreign(figure, value) for figure, value in present]
         found = [
             _Found(figure, value, self._contention(figure, value), self._unexplained(figure, value))
             for figure, value in present
@@ -59,6 +63,13 @@ class JudgedDelays:
         return FigureVerdict(
             figure=figure, value_ms=value, contention_ms=0.0, unexplained_ms=self._unexplained(figure, value),
             verdict=FidelityVerdict.VALID, counts=self._counts(figure),
+        )  # fmt: skip
+
+    def _of_foreign(self, figure: Figure, value: float) -> FigureVerdict:
+        """A figure of brokers whose own work nobody has calibrated, so that it cannot be told from the host's share."""
+        return FigureVerdict(
+            figure=figure, value_ms=value, contention_ms=None, unexplained_ms=None, verdict=None,
+            counts=figure in (self.variant.expected_valid or ()), reason=FOREIGN_WORK, host=self.host,
         )  # fmt: skip
 
     def _of_real(self, found: _Found, remedy: str) -> FigureVerdict:

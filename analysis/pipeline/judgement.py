@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from msgspec import UNSET
+
 from analysis.engines.frames import Done, Frame, Grouping, Workers
 from analysis.judging.deliveries.operations import OperationDefect, operation_defects
 from analysis.judging.deliveries.starts import starts_of
@@ -20,7 +22,7 @@ from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.stage import DETECTIONS_JUDGED, ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
 from analysis.judging.evidence.departures import Departures, departures_of
-from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.excuses import NOT_SAMPLED, Evidence
 from analysis.judging.evidence.exits import closed_links
 from analysis.judging.evidence.lost_ranges import LostRanges
 from analysis.judging.evidence.paces import Paces
@@ -219,7 +221,7 @@ def _second(
         for number, variant in enumerate(variants)
         if variant.name in run.underlays
     }
-    samples = [variant.sample or None for variant in variants]
+    samples = [variant.logged for variant in variants]
     changing = frozenset(number for number, changes in enumerate(found.changes) if changes is not None)
     return PublicationStage(
         found.histories,
@@ -256,6 +258,7 @@ def _contexts(
             session_breaks=session_breaks(history),
             lost_ranges=_lost_ranges(number, history, logs),
             evidence=_evidence(run, number, history, publications, logs),
+            brokers_log=variant.brokers_log,
         )
         for number, (variant, times, history) in enumerate(
             zip(run.manifest.variants, found.faults, found.histories, strict=True)
@@ -274,8 +277,10 @@ def _evidence(
     """The facts by which losses in one variant are excused."""
     variant = run.manifest.variants[number]
     undrained = variant.end if variant.undrained else None
+    unlogged = NOT_SAMPLED if variant.foreign is UNSET else variant.foreign.reason
     if not history.losses and undrained is None:
-        return Evidence((), Ways(history.overlay), Backlogs(), Departures(), history.settling, history.promises)
+        nothing = Backlogs(), Departures()
+        return Evidence((), Ways(history.overlay), *nothing, history.settling, history.promises, unlogged=unlogged)
     sent = (found for found in logs.traffic.amounts if found.activity.variant == number)
     return Evidence(
         losses=tuple(history.losses),
@@ -299,6 +304,7 @@ def _evidence(
         behind_rates=frozenset(
             client for site in run.sites.get(variant.name, ()) if site.holds_messages for client in site.clients
         ),
+        unlogged=unlogged,
     )
 
 

@@ -18,7 +18,7 @@ from analysis.compare.variants import compare_variants
 from analysis.judging.limits import with_limits
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
-from analysis.pipeline.figures import JudgedDelays
+from analysis.pipeline.figures import FOREIGN_WORK, JudgedDelays
 from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
@@ -111,7 +111,8 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 sampled_logs=_sampled_logs(variant, publications),
                 messages=_by_kind(moved),
                 broker_messages=moved,
-                matching=_matching(publications, moved, _of(variant.name, matching)),
+                matching=_matching(publications, moved, _of(variant.name, matching)) if variant.brokers_log else UNSET,
+                withheld=_withheld(variant),
                 router_work=findings.work.of_variant(number),
                 drops=_of(variant.name, drops),
                 faults=_of(variant.name, faults),
@@ -187,7 +188,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
 def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
     """The delays of one variant, with the verdicts on their figures."""
     variant = run.manifest.variants[number]
-    measured = _measured_delay(number, findings)
+    measured = _measured_delay(number, findings, foreign=variant.foreign is not UNSET)
     fidelity = None if run.fidelity is None else run.fidelity.of(variant.name)
     judged = JudgedDelays(
         variant=variant,
@@ -201,14 +202,25 @@ def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
     return msgspec.structs.replace(measured, figures=judged.figures())
 
 
-def _measured_delay(number: int, findings: Findings) -> Delay:
+def _withheld(variant: VariantRecord) -> list[str] | msgspec.UnsetType:
+    """Figures that are absent because the brokers are not brokerlab's, with the reasons."""
+    foreign = variant.foreign
+    if foreign is UNSET:
+        return UNSET
+    of_logs = (
+        f"paths, queueing, messages, matching, router work, drops, and neighbours' notice of faults: {foreign.reason}"
+    )
+    return [*(() if foreign.logs else (of_logs,)), f"parts of the delay: {FOREIGN_WORK}"]
+
+
+def _measured_delay(number: int, findings: Findings, *, foreign: bool) -> Delay:
     figures, budget = findings.delays.of_all(number), findings.budget.of_all(number)
     if figures is None:
         return Delay(
             notifications=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None,
             queueing_share=None, ways_known=0,
         )  # fmt: skip
-    if budget is None:
+    if budget is None or foreign:
         return struct_from(Delay, figures)
     replayed = figures if findings.budget.variants[number].simulated else findings.replay.of(number)
     without = UNSET if replayed is None else struct_from(DelayWithoutContention, replayed)

@@ -19,6 +19,7 @@ from analysis.report.overlay_drawing import busiest_link, overlay_drawing
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import CORRECT, UNKNOWN_FIDELITY, VariantSummary
+from analysis.tables.traffic import BrokerMessages
 from analysis.tables.wording import capitalised
 from record.fidelity import FidelityVerdict
 
@@ -101,7 +102,7 @@ def drawings_of(data: ReportData) -> list[Drawing]:
                 overlay_drawing(
                     data.overlays[name],
                     [row for row in data.links if row.variant == name],
-                    [row for row in data.messages if row.variant == name],
+                    _messages_of(data, name),
                     busiest,
                     relieved if name in compared_variants(data) else None,
                     placements=[row for row in data.placements if row.variant == name],
@@ -110,6 +111,12 @@ def drawings_of(data: ReportData) -> list[Drawing]:
         )
         for name in data.variants
     ]
+
+
+def _messages_of(data: ReportData, name: str) -> list[BrokerMessages] | None:
+    """The messages of a variant's brokers; None where these keep no logs."""
+    logged = any(variant.name == name and variant.brokers_log for variant in data.summary.variants)
+    return [row for row in data.messages if row.variant == name] if logged else None
 
 
 def _verdict(data: ReportData, variant: VariantSummary, index: int) -> VerdictRow:

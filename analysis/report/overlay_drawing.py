@@ -37,6 +37,9 @@ _PUBLISH = Kind.PUBLISH.word
 Ends = tuple[str, str]
 
 
+_UNKNOWN = "Overlay; its brokers keep no logs, so the loads of links are not known."
+
+
 def busiest_link(links: Sequence[LinkLoad]) -> int:
     """The most publications that any link of any variant carried, both directions together; at least 1."""
     carried: dict[tuple[str, frozenset[str]], int] = defaultdict(int)
@@ -48,13 +51,13 @@ def busiest_link(links: Sequence[LinkLoad]) -> int:
 def overlay_drawing(
     overlay: Overlay,
     links: Sequence[LinkLoad],
-    messages: Sequence[BrokerMessages],
+    messages: Sequence[BrokerMessages] | None,
     busiest: int,
     relieved: RelievedLink | None,
     *,
     placements: Sequence[Placement] = (),
 ) -> str:
-    """The drawing of one variant as SVG text.
+    """The drawing of one variant as SVG text; nothing of what brokers did where `messages` are not known (None).
 
     `busiest` is the load that is drawn widest, so that variants can be compared. The relieved link, if any, is labelled
     with the publications that it carried here in that direction. `placements` are the join points of composite
@@ -64,14 +67,20 @@ def overlay_drawing(
     places = {broker: _place(position) for broker, position in layout(overlay).items()}
     shown = _shown_links(overlay, load)
     svg = Element(
-        "svg", {"class": "overlay", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria-label": _in_words(shown)}
+        "svg",
+        {
+            "class": "overlay",
+            "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+            "role": "img",
+            "aria-label": _UNKNOWN if messages is None else _in_words(shown),
+        },
     )
     for link, publications in sorted(shown.items(), key=lambda item: item[1]):
         _draw_link(svg, link, places, publications / busiest, load)
     radius = min(LARGEST_BROKER, max(SMALLEST_BROKER, 56 / math.sqrt(len(overlay.brokers))))
     _draw_brokers(svg, overlay, places, messages, radius)
     draw_join_points(svg, placements, places, radius)
-    if relieved is not None:
+    if relieved is not None and messages is not None:
         _draw_label(svg, (relieved.source, relieved.target), places, load)
     return tostring(svg, encoding="unicode")
 
@@ -133,11 +142,15 @@ def _link_in_words(link: Link, load: Mapping[Ends, LinkLoad]) -> str:
 
 
 def _draw_brokers(
-    svg: Element, overlay: Overlay, places: Mapping[str, Position], messages: Sequence[BrokerMessages], radius: float
+    svg: Element,
+    overlay: Overlay,
+    places: Mapping[str, Position],
+    messages: Sequence[BrokerMessages] | None,
+    radius: float,
 ) -> None:
     handled: Counter[str] = Counter()
     published: Counter[str] = Counter()
-    for row in messages:
+    for row in messages or ():
         handled[row.broker] += row.from_clients + row.received
         if row.kind == _PUBLISH:
             published[row.broker] += row.from_clients
@@ -145,7 +158,8 @@ def _draw_brokers(
     for name in names:
         x, y = places[name]
         group = SubElement(svg, "g", {"class": "broker"})
-        SubElement(group, "title").text = _broker_in_words(name, handled[name], published[name])
+        words = name if messages is None else _broker_in_words(name, handled[name], published[name])
+        SubElement(group, "title").text = words
         at = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}
         if published[name]:
             SubElement(group, "circle", {**at, "r": f"{radius * 1.3:.1f}", "class": "ring"})

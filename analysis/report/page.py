@@ -193,6 +193,7 @@ def _page(data: ReportData, shown: RunsShown) -> str:
         queues=embedded(queue_figure(data.queues, variants), "queues"),
         ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
         ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
+        brokers_log=any(variant.brokers_log for variant in data.summary.variants),
         sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
         checks=_check_rows(data),

@@ -152,7 +152,7 @@ class RunDirectory:
         ran = {
             broker.id
             for variant in self.manifest.variants
-            if variant.phase(PhaseName.RUN) is not None
+            if variant.phase(PhaseName.RUN) is not None and variant.brokers_log
             for broker in self.overlays[variant.name].brokers
         }
         return sorted(ran - {node_of(file.name) for file in self.log_files})

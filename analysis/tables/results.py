@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -29,12 +29,16 @@ PARTITION_KEY = "variant"
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
-def write_table(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
-    """Replaces `results/<name>.parquet` in one step."""
-    with _replaced(results / table_file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
+def write_table(rows: Iterable[_Row], results: Path, row: type[_Row], *, present: Collection[str] = ()) -> None:
+    """Replaces `results/<name>.parquet` in one step. `present` are columns that may be null and are not in this run."""
+    schema = pa.schema(
+        [field.with_nullable(field.nullable and field.name not in present) for field in arrow_schema(row)]
+    )
+    with _replaced(results / table_file(row)) as file, pq.ParquetWriter(file, schema) as writer:
         remaining = iter(rows)
         while chunk := list(islice(remaining, ROWS_AT_ONCE)):
-            writer.write_table(table_of(chunk, row))
+            table = table_of(chunk, row)
+            writer.write_table(table.cast(schema) if present else table)
 
 
 def remove_table(results: Path, row: type[msgspec.Struct]) -> None:

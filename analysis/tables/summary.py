@@ -331,7 +331,10 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Only where brokers logged a sample of publications (`logs.publications` of the scenario)."""
     messages: list[KindMessages]
     broker_messages: list[BrokerMessages]
-    matching: Matching
+    matching: Matching | msgspec.UnsetType = msgspec.UNSET
+    """Not set where brokers keep no logs."""
+    withheld: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Figures that are absent because the brokers are not brokerlab's, each with the reason; only of such brokers."""
     router_work: list[WorkFigures] = []
     """Empty for simulated brokers, whose clock stands still while their routers work."""
     drops: list[Drop]
@@ -339,6 +342,11 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     """In order of time."""
     limits: list[LimitVerdict] | msgspec.UnsetType = msgspec.UNSET
     """The verdicts on the limits of `expect`; only where it gives any."""
+
+    @property
+    def brokers_log(self) -> bool:
+        """False for brokers of others that keep no logs."""
+        return self.matching is not msgspec.UNSET or self.withheld is msgspec.UNSET
 
     @property
     def checks(self) -> list[Check]:

@@ -39,8 +39,9 @@ class Fault(Struct, frozen=True, kw_only=True):
     second: int | None
     """The second in which it began."""
     duration_s: float | None
-    noticed: int
-    """The number of neighbours of the broker, or ends of the link, that lost it while the fault lasted."""
+    noticed: int | None
+    """The number of neighbours of the broker, or ends of the link, that lost it while the fault lasted; null where
+    brokers keep no logs."""
     detected_first_s: float | None
     """Seconds from the fault until the first of these noticed; null where none did."""
     detected_last_s: float | None
@@ -63,8 +64,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     """The notifications that were allowed to come and did not."""
     lost: int
     """The notifications that had to come and did not."""
-    dropped: int
-    """Copies of publications that brokers dropped while the fault was watched."""
+    dropped: int | None
+    """Copies of publications that brokers dropped while the fault was watched; null where brokers keep no logs."""
     drop_reasons: list[str]
     drop_counts: list[int]
     """The number of dropped copies, for each of the reasons."""

@@ -107,10 +107,12 @@ def _rows(variant: VariantComparison) -> Iterator[ComparedRow]:
         yield ComparedRow("delay", "no notifications in one of the runs", "", "")
     if variant.mean is not None:
         yield from part_rows(variant.mean)
-    yield count_row(variant.messages.total, "messages received")
-    yield from (count_row(kind, f"  {kind.name}") for kind in variant.messages.kinds)
-    yield from (count_row(broker, f"  at {broker.name}") for broker in variant.messages.worst_brokers)
-    yield count_row(variant.matching)
+    if variant.messages is not None:
+        yield count_row(variant.messages.total, "messages received")
+        yield from (count_row(kind, f"  {kind.name}") for kind in variant.messages.kinds)
+        yield from (count_row(broker, f"  at {broker.name}") for broker in variant.messages.worst_brokers)
+    if variant.matching is not None:
+        yield count_row(variant.matching)
     yield from delivery_rows(variant.delivery)
 
 

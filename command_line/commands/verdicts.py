@@ -104,6 +104,11 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
             console.print(Text("  fidelity: ").append(found.verdict, style=_STYLES[found.verdict]))
             if BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
                 _print_reasons(console, found)
+            if variant.withheld is not UNSET:
+                unmeasured = sum(check.value is None for check in found.checks)
+                _print_indented(
+                    console, f"{unmeasured} of {len(found.checks)} checks were not measured: see the report"
+                )
         _print_limits(console, variant.limits or ())
     if summary.fidelity == UNKNOWN_FIDELITY:
         sentence = FIDELITY_SENTENCES[UNKNOWN_FIDELITY]
@@ -204,28 +209,44 @@ def _numbers(variant: VariantSummary) -> list[str]:
         lines.append(delivery.starts.in_words())
     if delay.mean_ms is not None:
         lines.append(delay_line(delay))
-        lines.append(
-            "parts of the delay: not known" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)
-        )
+        if variant.withheld is UNSET:
+            lines.append(
+                "parts of the delay: not known" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)
+            )
+    lines += [f"not known: {figures}" for figures in variant.withheld or ()]
     if variant.sampled_logs is not UNSET:
         lines.append(variant.sampled_logs.in_words())
-    return [*lines, *fault_lines(variant.faults)]
+    return [*lines, *fault_lines(variant.faults, seen=variant.brokers_log)]
 
 
-def fault_lines(faults: Iterable[Fault]) -> list[str]:
-    """One line for each kind of fault, in the order of first injection."""
+def fault_lines(faults: Iterable[Fault], *, seen: bool = True) -> list[str]:
+    """One line for each kind of fault, in the order of first injection; without what brokers saw, where none logged."""
     by_kind: dict[str, list[Fault]] = {}
     for fault in faults:
         by_kind.setdefault(fault.kind, []).append(fault)
-    return [_line(kind, of_kind) for kind, of_kind in by_kind.items()]
+    return [(_line if seen else _line_of_clients)(kind, of_kind) for kind, of_kind in by_kind.items()]
+
+
+def _line_of_clients(kind: str, faults: Sequence[Fault]) -> str:
+    """Faults of one kind, as clients saw them."""
+    times = f" ({len(faults)} times)" if len(faults) > 1 else ""
+    late, excused, lost = _counts(faults)
+    return f"{kind}{times}: {_recovered(faults)}; {late:,} late, {excused:,} excused" + (
+        f", {lost:,} lost" if lost else ""
+    )
+
+
+def _counts(faults: Sequence[Fault]) -> tuple[int, int, int]:
+    """Notifications that were late, excused and lost, each counted for one fault of the kind."""
+    late = sum((fault.late or 0) - fault.late_shared for fault in faults)
+    excused = sum(fault.excused - fault.excused_shared for fault in faults)
+    return late, excused, sum(fault.lost - fault.lost_shared for fault in faults)
 
 
 def _line(kind: str, faults: Sequence[Fault]) -> str:
     times = f" ({len(faults)} times)" if len(faults) > 1 else ""
-    late = sum((fault.late or 0) - fault.late_shared for fault in faults)
-    excused = sum(fault.excused - fault.excused_shared for fault in faults)
-    dropped = sum(fault.dropped - fault.dropped_shared for fault in faults)
-    lost = sum(fault.lost - fault.lost_shared for fault in faults)
+    late, excused, lost = _counts(faults)
+    dropped = sum((fault.dropped or 0) - fault.dropped_shared for fault in faults)
     counted = f"{late:,} late, {excused:,} excused, {dropped:,} dropped" + (f", {lost:,} lost" if lost else "")
     return f"{kind}{times}: {_detected(faults)}, {_recovered(faults)}; {counted}"
 

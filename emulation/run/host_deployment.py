@@ -96,7 +96,8 @@ class HostDeployment:
         self.overlay = start.brokers(self._network)
         self._drivers = start.clients(self._network, self._note_ended_brokers)
         start.sample_processors(self._network)
-        self.fault_observer = HostObserver(self._network, self.overlay.brokers.addresses, self._context.paths.run_id)
+        run_id, foreign = self._context.paths.run_id, self._plan.resources.foreign
+        self.fault_observer = HostObserver(self._network, self.overlay.brokers.addresses, run_id, foreign)
         self._exits.callback(self.fault_observer.close)
         if (hold := self._context.hold) is not None:
             self.hands = HostHands(

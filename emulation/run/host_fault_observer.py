@@ -8,20 +8,23 @@ measures its event loop; a frozen one does not, whether it was stopped by a sign
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from broker_service.transport.methods import UNIX
 from emulation.fidelity.throttling import cores_of
 from emulation.host.processes import ProcessIdentity, processes_of_run
 from emulation.network.model import NetworkError
 from emulation.network.network import EmulatedNetwork
 from emulation.runtimes.control import BrokerControls
-from emulation.runtimes.interface import BROKER_PROGRAM
+from emulation.runtimes.interface import BROKER_PROGRAM, ForeignProgram
 from emulation.verification.seen import BrokerSeen, DirectionSeen
 from emulation.verification.verifier import FaultVerifier
+from record.contract import STATUS_LEVEL
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 WATCHED_FOR = 0.35
@@ -39,9 +42,17 @@ class HostObserver:
     look_takes = 2.5
     looks_again = 0.3
 
-    def __init__(self, network: EmulatedNetwork, addresses: Mapping[BrokerId, str], run_id: str) -> None:
-        """`addresses` are those of the brokers' control services."""
+    def __init__(
+        self,
+        network: EmulatedNetwork,
+        addresses: Mapping[BrokerId, str],
+        run_id: str,
+        foreign: ForeignProgram | None = None,
+    ) -> None:
+        """`addresses` are those of the brokers' control services; `foreign` are brokers that are not brokerlab's."""
         self._network = network
+        self._addresses = addresses
+        self._foreign = foreign
         self._controls = BrokerControls(addresses)
         self._run_id = run_id
 
@@ -51,23 +62,34 @@ class HostObserver:
     def brokers(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, BrokerSeen]:
         homes = {_namespace(self._network.pid(broker)): broker for broker in brokers}
         found: dict[BrokerId, list[int]] = defaultdict(list)
-        for pid in _broker_processes(processes_of_run(self._run_id)):
-            if (broker := homes.get(_namespace(pid))) is not None:
-                found[broker].append(pid)
+        is_of_broker = _is_our_program if self._foreign is None else _is_configuration
+        for pid in _broker_processes(processes_of_run(self._run_id), is_of_broker):
+            broker = homes.get(_namespace(pid))
+            if broker is not None and (self._foreign is None or not found[broker]):
+                found[broker].append(pid)  # a foreign broker's further processes are its own affair
         before = {pid: _switches(pid) for pids in found.values() for pid in pids}
+        if self._foreign is not None:
+            for broker in found:
+                _knock(self._addresses[broker])
         time.sleep(WATCHED_FOR)
         working = {pid for pid, switches in before.items() if _switches(pid) > switches}
         at_work = [broker for broker in brokers if working.intersection(found[broker])]
-        answers = self._controls.status(at_work)
+        incarnations = self._incarnations(at_work)
         return {
             broker: BrokerSeen(
                 processes=len(found[broker]),
                 works=broker in at_work,
-                incarnation=answers[broker].incarnation if broker in answers else None,
+                incarnation=incarnations.get(broker),
                 cores=next(map(cores_of, found[broker]), None),
             )
             for broker in brokers
         }
+
+    def _incarnations(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
+        """The incarnations that brokers state, each by what its level has it answer."""
+        if self._foreign is not None and self._foreign.level < STATUS_LEVEL:
+            return self._controls.incarnations(brokers)
+        return {broker: status.incarnation for broker, status in self._controls.status(brokers).items()}
 
     def directions(
         self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]
@@ -121,11 +143,28 @@ def _namespace(pid: int) -> int:
         return 0
 
 
-def _broker_processes(processes: Iterable[ProcessIdentity]) -> Iterator[int]:
-    """The processes that execute the broker's program."""
+def _is_our_program(argument: bytes) -> bool:
+    return argument == BROKER_PROGRAM.encode()
+
+
+def _is_configuration(argument: bytes) -> bool:
+    """True for the last argument of a broker that is not brokerlab's."""
+    return argument.endswith(b"/broker.json")
+
+
+def _knock(address: str) -> None:
+    """Opens a connection to a broker and closes it, so that one that works has something to do."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knocking:
+        knocking.setblocking(False)
+        knocking.connect(address.removeprefix(UNIX))
+
+
+def _broker_processes(processes: Iterable[ProcessIdentity], is_of_broker: Callable[[bytes], bool]) -> Iterator[int]:
+    """The processes with an argument by which brokers are known."""
     for process in processes:
         with contextlib.suppress(OSError):
-            if BROKER_PROGRAM.encode() in Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0"):
+            arguments = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+            if any(map(is_of_broker, arguments)):
                 yield process.pid
 
 

@@ -9,6 +9,7 @@ another for as long as somebody looks; no canary is published while nobody does,
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 
+from broker_service.client_library import client_session
 from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.language.wire import encode_predicates, encode_publication
@@ -83,6 +85,8 @@ class Canaries:
         """Has rounds made for some time from now on."""
         self._watched = time.monotonic()
         if self._thread is None:
+            # A session that breaks is no news here, and another one follows.
+            logging.getLogger(client_session.__name__).setLevel(logging.ERROR)
             self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),), daemon=True)
             self._thread.start()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,6 +27,8 @@ _LARGEST_REPLY = 1 << 26
 """Bytes; routing tables are in it."""
 _ANSWER_WITHIN = 5.0
 """Seconds."""
+_WELCOME_WITHIN = 1.0
+"""Seconds."""
 _AGAIN = 0.02
 """Seconds after which a broker that does not listen is asked again."""
 _OPTIONS = (("grpc.max_receive_message_length", _LARGEST_REPLY), ("grpc.use_local_subchannel_pool", 1))
@@ -41,6 +44,7 @@ class _Channel:
         target = address if self._socket is None else f"{UNIX}{self._socket.address}"
         self._channel = grpc.insecure_channel(target, options=_OPTIONS)
         self.stub: Any = broker_pb2_grpc.BrokerControlStub(self._channel)  # type: ignore[no-untyped-call]
+        self.clients: Any = broker_pb2_grpc.BrokerClientStub(self._channel)  # type: ignore[no-untyped-call]
 
     @property
     def is_former(self) -> bool:
@@ -76,6 +80,16 @@ class BrokerControls:
     def status(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, BrokerStatus]:
         """Status of these brokers, asked side by side; those that do not answer are missing."""
         return {broker: decode_status(reply) for broker, reply in self._ask(brokers, pb.StatusRequest()).items()}
+
+    def incarnations(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, int]:
+        """Incarnations of these brokers as they welcome a client, one after another; those that do not are missing."""
+        welcomed: dict[BrokerId, int] = {}
+        for broker in brokers:
+            with suppress(OSError, grpc.RpcError, StopIteration):
+                opened = self._opened(broker).clients.Session(iter(Event().wait, True), timeout=_WELCOME_WITHIN)
+                welcomed[broker] = next(opened).welcome.incarnation
+                opened.cancel()
+        return welcomed
 
     def tables(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, dict[str, object]]:
         """Routing tables of these brokers; those that do not answer are missing."""
@@ -144,13 +158,17 @@ class BrokerControls:
 
     def _stub(self, broker: BrokerId) -> Any:
         """Raises `OSError` when the broker has no socket."""
+        return self._opened(broker).stub
+
+    def _opened(self, broker: BrokerId) -> _Channel:
+        """Raises `OSError` when the broker has no socket."""
         channel = self._channels.get(broker)
         if channel is not None and channel.is_former:
             self._discard(broker)
             channel = None
         if channel is None:
             channel = self._channels[broker] = _Channel(self._addresses[broker])
-        return channel.stub
+        return channel
 
     def _discard(self, broker: BrokerId) -> None:
         if (channel := self._channels.pop(broker, None)) is not None:

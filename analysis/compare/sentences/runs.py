@@ -54,12 +54,16 @@ def difference_in_words(variant: VariantComparison, sides: Sides) -> Iterator[st
         yield (
             "parts of the difference: not known, because the logs of one of the runs do not hold the ways of messages"
         )
-    yield f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds{_by_load(variant)}"
+    if (messages := variant.messages) is None:
+        yield "messages: not compared, because brokers of one of the runs keep no logs"
+        return
+    by_load = _by_load(messages.misplaced) if variant.follows_load else ""
+    yield f"{messages.misplaced:.1%} of the messages are at other brokers or of other kinds{by_load}"
 
 
-def _by_load(variant: VariantComparison) -> str:
-    """A clause on decisions that load changed; empty where messages went the same ways, or routing ignores load."""
-    if not variant.follows_load or variant.messages.misplaced < _OTHER_WAYS:
+def _by_load(misplaced: float) -> str:
+    """A clause on decisions that load changed; empty where messages went the same ways."""
+    if misplaced < _OTHER_WAYS:
         return ""
     return ": routing decides by load, which contention changes, so part of the difference may be of other ways"
 

@@ -30,7 +30,7 @@ from analysis.judging.doubt import Doubt
 from analysis.judging.evidence.excuses import Evidence, Excuse, ended
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import elements_of
-from analysis.judging.evidence.weighing import NOT_SAMPLED, UNDRAINED
+from analysis.judging.evidence.weighing import UNDRAINED
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.judging.rights.composite_rights import PartMatch
@@ -327,7 +327,7 @@ class SetWeighing:
             if not match.logged:
                 for keeper in self._keepers(matches):
                     if self.facts.evidence.may_have_struck(*self._as_notification(match, keeper.broker)):
-                        return NOT_SAMPLED
+                        return self.facts.evidence.unlogged
         return None
 
     def _under_way(self, matches: Sequence[PartMatch], whole: MadeDetection | None) -> bool:

@@ -36,7 +36,7 @@ from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
-from analysis.judging.judged import JudgedPublication, PublicationOutcome
+from analysis.judging.judged import WAY_UNKNOWN, JudgedPublication, PublicationOutcome
 from analysis.judging.trace import CopyTrace, Step, StepKind
 from analysis.reading.intervals import FOREVER
 from record.faults import FaultKind
@@ -44,6 +44,7 @@ from record.promises import Promises
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
+NOT_SAMPLED = "brokers logged a sample of publications without it"
 _ENDED: Mapping[str, str] = {FaultKind.KILL: "killed", FaultKind.STOP: "stopped"}
 
 
@@ -69,6 +70,8 @@ class Evidence:
     closed: ClosedLinks = field(default_factory=dict)
     undrained: int | None = None
     """The end of the drain phase, where messages were still in flight then; None where all had arrived."""
+    unlogged: str = NOT_SAMPLED
+    """The reason why the way of a publication is not known that brokers did not log."""
     oldest: int = 0
     """The longest delay from publishing of the notifications that came shortly before that end, nanoseconds."""
     behind_rates: frozenset[str] = frozenset()
@@ -148,6 +151,8 @@ class Evidence:
     def last_seen(self, judged: JudgedPublication, outcome: PublicationOutcome) -> str:
         """The last record of a publication that was lost, on its way to the client: where no record is on a way that
         notifications took, on one that the overlay allows."""
+        if self.unlogged != NOT_SAMPLED and not judged.logged:
+            return f"{WAY_UNKNOWN}{self.unlogged}"
         copies = [step for step in judged.steps if step.kind is not StepKind.DROPPED]
         by_certainty: dict[Passing, list[Step]] = {}
         for step in copies:

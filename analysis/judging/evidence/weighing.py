@@ -12,7 +12,6 @@ from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Right
 from record.promises import Completeness
 
-NOT_SAMPLED = "brokers logged a sample of publications without it"
 UNDRAINED = "the drain phase ended while they were on their way"
 _IN_FLIGHT = frozenset({Right.MAY, Right.NONE})
 _CERTAIN = frozenset({Cause.GAP, Cause.STARTED})
@@ -51,7 +50,7 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
     elif (excuse := evidence.excuse(judged, outcome, recoveries)) is not None:
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
-        outcome.not_judged = NOT_SAMPLED
+        outcome.not_judged = evidence.unlogged
     elif evidence.under_way(judged, outcome):
         outcome.not_judged = UNDRAINED
 

@@ -94,5 +94,7 @@ def _range(first: float | None, last: float | None) -> str:
 
 
 def _drops(fault: Fault) -> str:
+    if fault.dropped is None:
+        return "–"
     counted = zip(fault.drop_counts, fault.drop_reasons, strict=True)
     return ", ".join(f"{count:,} {reason}" for count, reason in counted) or "0"

@@ -39,7 +39,7 @@ def twin_rows(comparison: RunComparison) -> list[TwinRow]:
             variant.name,
             list(difference_in_words(variant, sides)),
             list(_figures(variant)),
-            list(map(count_row, variant.messages.kinds)),
+            [] if variant.messages is None else list(map(count_row, variant.messages.kinds)),
         )
         for variant in comparison.variants
     ]
@@ -94,5 +94,6 @@ def _parts(variants: Sequence[VariantComparison]) -> go.Figure:
 def _figures(variant: VariantComparison) -> Iterator[ComparedRow]:
     if variant.delay is not None:
         yield from delay_rows(variant.delay)
-    yield count_row(variant.messages.total, "messages received")
+    if variant.messages is not None:
+        yield count_row(variant.messages.total, "messages received")
     yield from delivery_rows(variant.delivery)

@@ -40,7 +40,7 @@ def sentences(mean: MeanDifference | None, *, seconds: int = 20, spread: float =
     delay = compare_delays(
         Delays(pairs, first + noise[0], blocks), Delays(pairs, second + noise[1] + chance, blocks), 1
     )
-    found = neutral(VariantComparison, delay=delay, mean=mean)
+    found = neutral(VariantComparison, messages=neutral(MessageComparison), delay=delay, mean=mean)
     *sentences, others = difference_in_words(found, TWINS)
     assert others == OTHERS
     return sentences
@@ -87,7 +87,13 @@ def test_what_is_left_over_is_where_most_of_it_is_and_of_one_of_the_two() -> Non
         "waiting for links: it is of the emulation or of the simulator, unknown which"
     )
     _, of_two_runs, _ = difference_in_words(
-        neutral(VariantComparison, delay=compare_delays(*(_delays(mean),) * 2, 1), mean=mean), RUNS
+        neutral(
+            VariantComparison,
+            messages=neutral(MessageComparison),
+            delay=compare_delays(*(_delays(mean),) * 2, 1),
+            mean=mean,
+        ),
+        RUNS,
     )
     assert "it is of one run or of the other, unknown which" in of_two_runs
 
@@ -144,7 +150,7 @@ def test_without_a_budget_the_parts_are_not_known() -> None:
     assert sentences(None) == [
         "parts of the difference: not known, because the logs of one of the runs do not hold the ways of messages"
     ]
-    assert list(difference_in_words(neutral(VariantComparison), TWINS)) == [OTHERS]
+    assert list(difference_in_words(neutral(VariantComparison, messages=neutral(MessageComparison)), TWINS)) == [OTHERS]
 
 
 @pytest.mark.parametrize(
@@ -156,3 +162,8 @@ def test_decisions_that_load_changed_are_named(follows: bool, misplaced: float, 
     (sentence,) = difference_in_words(found, TWINS)
     assert sentence.startswith(f"{misplaced:.1%} of the messages are at other brokers")
     assert sentence.endswith("part of the difference may be of other ways") is said
+
+
+def test_messages_that_brokers_of_one_run_did_not_log_are_not_compared() -> None:
+    (sentence,) = difference_in_words(neutral(VariantComparison, messages=None), TWINS)
+    assert sentence == "messages: not compared, because brokers of one of the runs keep no logs"

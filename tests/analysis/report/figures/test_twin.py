@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analysis.compare import RunComparison
 from analysis.compare.counts import compare_messages
 from analysis.compare.means import compare_means
-from analysis.compare.model import DelayComparison, Side, Statistic, VariantComparison, count
+from analysis.compare.model import DelayComparison, MessageComparison, Side, Statistic, VariantComparison, count
 from analysis.report.figures.delay_budget import PARTS_SHOWN
 from analysis.report.figures.twin import twin_plots, twin_rows
 from analysis.tables.budget import DelayParts
@@ -79,11 +79,15 @@ def test_a_figure_of_real_brokers_that_does_not_hold_says_so() -> None:
         second_judged=invalid,
     )
     delay = neutral(DelayComparison, statistics=[statistic, replace(statistic, name="mean", second_judged=None)])
-    (row,) = twin_rows(neutral(RunComparison, variants=[neutral(VariantComparison, delay=delay)]))
+    (row,) = twin_rows(
+        neutral(RunComparison, variants=[neutral(VariantComparison, messages=neutral(MessageComparison), delay=delay)])
+    )
     assert [(pair.first, pair.second) for pair in row.figures[:2]] == [("10.00", "30.00 INVALID"), ("10.00", "30.00")]
 
 
 def test_without_budgets_there_are_no_bars() -> None:
-    unknown = neutral(RunComparison, variants=[neutral(VariantComparison, name="fixed")])
+    unknown = neutral(
+        RunComparison, variants=[neutral(VariantComparison, messages=neutral(MessageComparison), name="fixed")]
+    )
     assert [heading for heading, _ in twin_plots(unknown, distribution(6), distribution(5))] == ["Delays of both"]
     assert twin_rows(unknown)[0].sentences == ["0.0% of the messages are at other brokers or of other kinds"]

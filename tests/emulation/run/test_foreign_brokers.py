@@ -1,0 +1,131 @@
+"""Whole runs of brokers that are not brokerlab's: the verdict names a planted defect, and unfit images are refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.processes import processes_of_run
+from emulation.runtimes.containers import RUN_LABEL
+from record.exit_codes import ExitCode
+
+ROOT = Path(__file__).resolve().parents[3]
+BROKER = ROOT / "tests" / "foreign" / "broker.py"
+IMAGE = "brokerlab-test:foreign"
+
+pytestmark = [
+    pytest.mark.container,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs root, Docker and Mininet"
+    ),
+]
+
+_SCENARIO = """\
+name: foreign
+topology: {{kind: line, brokers: 3, link: {{delay: 5ms}}}}
+routing: {{protocol: foreign, order: publisher, survives: {{kill: in flight}}}}
+workload:
+  publications: {{source: stocks, symbols: 3, publishers: 2, rate: 10/s}}
+  subscriptions: {{subscribers: 4, selectivity: 30%}}
+timeline: {{join: 3s, run: {run}, drain: 5s}}
+brokers: {brokers}
+faults: {faults}
+"""
+
+
+def _run(
+    folder: Path, runtime: str, *, brokers: dict[str, Any], run: str = "4s", faults: str = "[]"
+) -> tuple[int, str, Path | None]:
+    """Exit code, output and run directory."""
+    scenario = folder / "foreign.yaml"
+    scenario.write_text(_SCENARIO.format(brokers=json.dumps(brokers), run=run, faults=faults))
+    command = [sys.executable, "-m", "command_line", "emulate", str(scenario), "--runtime", runtime, "--no-spark"]
+    done = subprocess.run(
+        [*command, "--out", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr, next((folder / "runs").glob("*"), None)
+
+
+def _summary(directory: Path | None) -> dict[str, Any]:
+    assert directory is not None
+    found: dict[str, Any] = json.loads((directory / "summary.json").read_bytes())
+    return found
+
+
+def _image() -> str:
+    base = ensure_image(docker_client()).name
+    files = {
+        "Dockerfile": f'FROM {base}\nCOPY broker.py /broker.py\nENTRYPOINT ["python", "/broker.py"]\n'.encode(),
+        "broker.py": BROKER.read_bytes(),
+    }
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    context.seek(0)
+    docker_client().images.build(fileobj=context, custom_context=True, tag=IMAGE, rm=True)
+    return IMAGE
+
+
+@pytest.mark.proof
+def test_the_verdict_names_notifications_that_a_broker_without_logs_loses(tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": "lose_each_tenth_notification"}
+    mine = {"level": 1, "command": [sys.executable, str(BROKER)], "environment": environment}
+    code, printed, directory = _run(tmp_path, "process", brokers=mine)
+    assert code == ExitCode.VIOLATED, printed
+    (variant,) = _summary(directory)["variants"]
+    delivery = variant["delivery"]
+    assert delivery["verdicts"] == ["lost"]
+    assert delivery["lost"] == delivery["expected"] - delivery["delivered"] > 0
+    assert "brokers of level 1 keep no logs" in printed
+
+
+@pytest.mark.proof
+def test_an_image_runs_as_unprivileged_as_our_own_through_a_kill(tmp_path: Path) -> None:
+    mine = {"level": 3, "image": _image()}
+    faults = "[{at: 5s, kill: B2}, {at: 7s, restart: B2}]"
+    _, printed, directory = _run(tmp_path, "container", brokers=mine, run="8s", faults=faults)
+    assert directory is not None, printed
+    (variant,) = _summary(directory)["variants"]
+    assert variant["delivery"]["verdicts"] == ["correct"], printed
+    assert variant["matching"]["operations"] > 0
+    (fault,) = variant["faults"]
+    assert fault["noticed"] == 2
+    manifest = json.loads((directory / "manifest.json").read_bytes())
+    assert list(manifest["foreign_images"]) == [IMAGE]
+    assert manifest["variants"][0]["foreign"] == {"contract": 1, "level": 3}
+    fidelity = json.loads((directory / "fidelity.json").read_bytes())["variants"][0]["checks"]
+    assert not [check for check in fidelity if check["name"].startswith("planned faults") and check["value"]]
+
+
+@pytest.mark.parametrize(
+    ("brokers", "sentence"),
+    [
+        ({"level": 1, "image": "no-such/broker:1"}, "there is no image no-such/broker:1 on this host"),
+        ({"level": 1, "image": "IMAGE", "environment": {"FOREIGN_DEFECT": "write_to_root"}}, "its root is read-only"),
+    ],
+)
+def test_an_unfit_image_ends_in_one_sentence_and_leaves_nothing(
+    tmp_path: Path, brokers: dict[str, Any], sentence: str
+) -> None:
+    if brokers["image"] == "IMAGE":
+        brokers = brokers | {"image": _image()}
+    code, printed, directory = _run(tmp_path, "container", brokers=brokers)
+    assert code == ExitCode.HOST, printed
+    assert sentence in printed
+    if directory is not None:
+        left: Any = docker_client().containers.list(all=True, filters={"label": f"{RUN_LABEL}={directory.name}"})
+        assert (left, list(processes_of_run(directory.name))) == ([], [])
