@@ -318,7 +318,7 @@ def clients_do_not_subscribe_again() -> None:
 
 @CLIENT_LIBRARY.row(_KILLED, LOST + "|" + _REFUSED + "|" + _UNCONFIRMED)
 def sessions_never_come_back_after_a_crash() -> None:
-    around(OpenSessions, "_connect", lambda original, self, session, broker: None)
+    around(OpenSessions, "_connect", lambda original, self, opened: None)
 
 
 @CLIENT_LIBRARY.row(scenarios.GRYPHON, r"was not announced|^start not announced")
