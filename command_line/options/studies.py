@@ -246,6 +246,8 @@ def reproduce(
         "brokerlab conformance tests/conformance/*.json",
         "brokerlab conformance tests/conformance/lines.json --runtime container --protocol tid-fixed",
         "brokerlab conformance my-case.json --case two-subscribers-one-match --runtime all --junit results.xml",
+        "brokerlab conformance --image my/broker --level 2 --json conformance.json",
+        "brokerlab conformance --command ./broker --level 1 --row session --row 'A-*'",
         codes={
             ExitCode.CORRECT: "every case that was run passed",
             ExitCode.VIOLATED: "some case failed",
@@ -257,8 +259,41 @@ def reproduce(
     )
 )
 def conformance(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="JSON or YAML with one case or a list of cases.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="JSON or YAML with one case or a list of cases.", show_default=False),
+    ] = None,
     *,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IMAGE", help="Hold the brokers of this image to the contract instead.", show_default=False
+        ),
+    ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            help="Hold this command, a broker on this host, to the contract; or the command within --image.",
+            show_default=False,
+        ),
+    ] = None,
+    level: Annotated[int, typer.Option(min=1, max=3, help="Level of the contract that the broker is to keep.")] = 2,
+    row: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROW",
+            help="Only these rows of the contract: a statement (S-9, A-*), a suite or a name; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    environment: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Variable of the broker; may be repeated.", show_default=False),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write all rows of the contract as JSON.", show_default=False),
+    ] = None,
     runtime: Annotated[
         list[str] | None,
         typer.Option(
@@ -282,11 +317,34 @@ def conformance(
     junit: JunitOption = None,
     summary_md: SummaryOption = None,
 ) -> None:
-    """Run behaviour cases on every protocol they allow, and show which pass."""
-    from command_line.commands.conformance import SIMULATED, ConformanceRequest, run_conformance
+    """Run behaviour cases on every protocol they allow, and show which pass; or hold a broker to its contract."""
     from studies.verdict_files import VerdictFiles
 
-    request = ConformanceRequest(
-        files, runtime or [SIMULATED], protocol or [], case or [], VerdictFiles(junit, summary_md)
+    written = VerdictFiles(junit, summary_md)
+    if image is not None or command is not None:
+        from command_line.commands.broker_conformance import BrokerConformanceRequest, run_broker_conformance
+
+        for option, given in (("FILE", files), ("--runtime", runtime), ("--case", case)):
+            if given:
+                raise typer.BadParameter(f"{option} is for cases of protocols; leave it out, or --image and --command")
+        raise typer.Exit(
+            run_broker_conformance(
+                BrokerConformanceRequest(
+                    image=image,
+                    command=command,
+                    level=level,
+                    protocol=(protocol or ["foreign"])[0],
+                    rows=row or [],
+                    environment=environment or [],
+                    json=json,
+                    verdict_files=written,
+                )
+            )
+        )
+    from command_line.commands.conformance import SIMULATED, ConformanceRequest, run_conformance
+
+    if not files:
+        raise typer.BadParameter("name files with cases, or a broker by --image or --command")
+    raise typer.Exit(
+        run_conformance(ConformanceRequest(files, runtime or [SIMULATED], protocol or [], case or [], written))
     )
-    raise typer.Exit(run_conformance(request))

@@ -98,7 +98,7 @@ ROOMS: Mapping[str, Floors] = {
         "cells markdown_summary",
         "dilations reproduction verdict_files",
         "baselines conformance fitting saturation verdict_cases",
-        "campaign exploration protocol_kit",
+        "broker_kit campaign exploration protocol_kit",
         "on_host",
     ),
     "command_line": _floors(
@@ -166,6 +166,17 @@ ROOMS: Mapping[str, Floors] = {
         "confirmation directory exploration real_runs",
         "junit saved sentences",
         "report",
+    ),
+    "studies.broker_kit": _floors(
+        "configuration content failures",
+        "control programs raw_stream relay",
+        "actor canaries case_session containers",
+        "overlay",
+        "bench",
+        "rows",
+        "display report",
+        "case_rows content_rows log_rows publication_rows request_rows start_rows status_rows stream_rows",
+        "trial",
     ),
     "studies.conformance": _floors(
         "content losses operands protocols",
