@@ -28,7 +28,6 @@ from record.time_units import SECOND
 from tests.broker_service.loopback import QUOTES, STOCKS, quote
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace
-from tests.proof import tried
 
 GOOD, BAD = encode_publication(quote(1.0)), encode_publication(quote(-1.0))
 """Contents, of which the second does not conform to the publisher's advertisement."""
@@ -153,7 +152,7 @@ REJECTION_LOST_TWICE = [
 
 @example(REJECTION_LOST_TWICE)
 @given(ACTIONS)
-@settings(max_examples=tried(50), deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_each_publication_is_routed_once_and_in_order_wherever_its_session_breaks(actions: list[str]) -> None:
     hop = FirstHop()
     for action in actions:

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.core.storage import MOST_LOGGED, BoundedStorage, FileStorage, StorageFullError
-from tests.proof import tried
 
 KEYS = st.sampled_from(["a", "b", "c", "log:1", "log:2", "ä\x00 "])
 CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=20) | st.just(b"x" * 9000)), max_size=30)
@@ -31,7 +30,7 @@ def change(storage: BoundedStorage, key: str, value: bytes | None) -> None:
 
 
 @given(CHANGES, st.sets(st.integers(0, 30)), BOUNDS)
-@settings(max_examples=tried(25), deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_file_is_a_dictionary_that_survives_incarnations(
     changes: list[tuple[str, bytes | None]], restarts: set[int], most_logged: int
 ) -> None:
@@ -52,7 +51,7 @@ def test_a_file_is_a_dictionary_that_survives_incarnations(
 
 
 @given(CHANGES, st.integers(1, 5), BOUNDS, st.data())
-@settings(max_examples=tried(25), deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_log_torn_at_any_byte_gives_the_state_after_some_commit(
     changes: list[tuple[str, bytes | None]], together: int, most_logged: int, data: st.DataObject
 ) -> None:

@@ -27,7 +27,7 @@ CHECKS: list[Check] = [
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_detector_has_the_property(check: Check) -> None:
-    @settings(unhurried, max_examples=tried(30))
+    @settings(unhurried, max_examples=tried(60))
     @given(situations())
     def search(situation: checks.Situation) -> None:
         check(situation, Detector)

@@ -10,7 +10,6 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from broker_service.language import Operator, Predicate, Subscription, Value
 from broker_service.matching import MatchIndex, NaiveIndex, Tuning
 from tests.broker_service.matching.strategies import ATTRIBUTES, publications, strings, subscriptions, values
-from tests.proof import tried
 
 ARRAYS_AT_ONCE = Tuning(vectorise_from=0, load_numpy_from=0, block_rows=3, block_columns=2)
 ARRAYS_SOON = Tuning(vectorise_from=2, load_numpy_from=2, block_rows=40, block_columns=16)
@@ -81,12 +80,12 @@ TestDefaultTuning = IndexMachine.TestCase
 TestArraysAtOnce = ArraysAtOnceMachine.TestCase
 TestArraysSoon = ArraysSoonMachine.TestCase
 TestDefaultTuning.settings = TestArraysAtOnce.settings = TestArraysSoon.settings = settings(
-    max_examples=tried(10), stateful_step_count=20, deadline=None
+    max_examples=40, stateful_step_count=20, deadline=None
 )
 
 
 @given(st.lists(subscriptions, max_size=40), st.lists(publications, min_size=1, max_size=5))
-@settings(max_examples=tried(50), deadline=None)
+@settings(max_examples=200, deadline=None)
 @pytest.mark.parametrize("tuning", [ARRAYS_AT_ONCE, ARRAYS_SOON], ids=["arrays at once", "arrays soon"])
 def test_equal_to_the_naive_index(tuning: Tuning, members: list[Subscription], events: list[dict[str, Value]]) -> None:
     index: MatchIndex[int] = MatchIndex(tuning)

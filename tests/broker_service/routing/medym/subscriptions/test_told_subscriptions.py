@@ -12,7 +12,6 @@ from broker_service.routing.medym.subscriptions.advertisements import KnownAdver
 from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
 from tests.broker_service.routing.medym.subscriptions.test_interests import sums
 from tests.instructions import instructions
-from tests.proof import tried
 from tests.properties import drawing
 
 SUBSCRIBER, PUBLISHER = 0, 1
@@ -119,7 +118,7 @@ def advertisers_know_what_matches(telling: type[TellingServers], told: type[Told
 
 
 def test_advertisers_know_what_matches() -> None:
-    advertisers_know_what_matches(TellingServers, ToldServers, settings(max_examples=tried(30), deadline=None))
+    advertisers_know_what_matches(TellingServers, ToldServers, settings(max_examples=150, deadline=None))
 
 
 def test_what_a_former_incarnation_told_is_forgotten_and_ignored() -> None:
