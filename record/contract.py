@@ -13,6 +13,10 @@ STATUS_LEVEL: Final = 2
 LOGS_LEVEL: Final = 3
 """The level from which on brokers log."""
 
+UNKNOWN_WORK: Final = "it is not known what the work of brokers that are not brokerlab's takes at rest"
+"""The reason why delays of such brokers have no budget, so that contention cannot be told from work."""
+_NO_LOGS = "keep no logs"
+
 
 class ForeignBrokers(msgspec.Struct, frozen=True, kw_only=True):
     """The brokers of a variant that are not brokerlab's."""
@@ -35,4 +39,9 @@ class ForeignBrokers(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reason(self) -> str:
         """The reason why something of them cannot be known that their log would tell."""
-        return f"brokers of level {self.level} keep no logs"
+        return f"brokers of level {self.level} {_NO_LOGS}"
+
+
+def is_of_foreign_brokers(reason: str) -> bool:
+    """True for a reason why something of brokers that are not brokerlab's is not known."""
+    return reason.endswith((_NO_LOGS, UNKNOWN_WORK))

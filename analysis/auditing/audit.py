@@ -27,6 +27,7 @@ from analysis.auditing.program_audit import program_audit
 from analysis.auditing.service_audit import service_audit
 from analysis.auditing.unplanned import unplanned
 from analysis.auditing.unsampled_hosts import unsampled_hosts
+from record.contract import UNKNOWN_WORK
 from record.fidelity import Check
 
 Audit = Callable[[Evidence], Iterable[Check]]
@@ -61,12 +62,11 @@ OF_BROKER_LOGS: frozenset[Audit] = frozenset(
 def audit(evidence: Evidence) -> list[Check]:
     """The checks of every audit of a variant. Those that brokers' logs are needed for are not measured without them."""
     foreign = evidence.variant.foreign
-    if foreign is UNSET or foreign.logs:
+    if foreign is UNSET:
         return [check for make in AUDITS for check in make(evidence)]
-    return [
-        unmeasured(check.name, check.unit, foreign.reason)
-        if make in OF_BROKER_LOGS or check.name == log_ends.GAUGES
-        else check
-        for make in AUDITS
-        for check in make(evidence)
-    ]
+    found = [unmeasured("contention in the delays", "%", UNKNOWN_WORK)]
+    for make in AUDITS:
+        for check in make(evidence):
+            lacking = not foreign.logs and (make in OF_BROKER_LOGS or check.name == log_ends.GAUGES)
+            found.append(unmeasured(check.name, check.unit, foreign.reason) if lacking else check)
+    return found

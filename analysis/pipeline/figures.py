@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from analysis.auditing.finding import shown
 from analysis.tables.budget import Budget
 from analysis.tables.summary import Delay
+from record.contract import UNKNOWN_WORK
 from record.fidelity import FidelityVerdict, ProcessorUse
 from record.figures import LIMITS, Contention, Figure, FigureVerdict, judge_figure, share_of, whose
 from record.manifest import VariantRecord
@@ -20,8 +21,6 @@ _BEYOND: Mapping[Figure, float] = {Figure.MEAN: 1.0, Figure.P50: 0.5, Figure.P95
 _MISSING = 0.1
 """Largest share of these whose ways may be missing from the log: the others still tell what contention did."""
 
-FOREIGN_WORK = "it is not known what the work of brokers that are not brokerlab's takes at rest"
-"""The reason why delays of foreign brokers have no budget."""
 _NO_WAYS = "the log does not hold the ways of enough notifications"
 _NO_WAITS = "nobody counted how long processes waited for a processor"
 _NO_REPLAY = "the log could not be replayed without contention"
@@ -69,7 +68,7 @@ class JudgedDelays:
         """A figure of brokers whose own work nobody has calibrated, so that it cannot be told from the host's share."""
         return FigureVerdict(
             figure=figure, value_ms=value, contention_ms=None, unexplained_ms=None, verdict=None,
-            counts=figure in (self.variant.expected_valid or ()), reason=FOREIGN_WORK, host=self.host,
+            counts=figure in (self.variant.expected_valid or ()), reason=UNKNOWN_WORK, host=self.host,
         )  # fmt: skip
 
     def _of_real(self, found: _Found, remedy: str) -> FigureVerdict:

@@ -18,7 +18,7 @@ from analysis.compare.variants import compare_variants
 from analysis.judging.limits import with_limits
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
-from analysis.pipeline.figures import FOREIGN_WORK, JudgedDelays
+from analysis.pipeline.figures import JudgedDelays
 from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
@@ -40,6 +40,7 @@ from analysis.tables.summary import (
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from broker_service.messages import Kind
+from record.contract import UNKNOWN_WORK
 from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import MODELLED, VariantRecord
 
@@ -210,7 +211,7 @@ def _withheld(variant: VariantRecord) -> list[str] | msgspec.UnsetType:
     of_logs = (
         f"paths, queueing, messages, matching, router work, drops, and neighbours' notice of faults: {foreign.reason}"
     )
-    return [*(() if foreign.logs else (of_logs,)), f"parts of the delay: {FOREIGN_WORK}"]
+    return [*(() if foreign.logs else (of_logs,)), f"parts of the delay: {UNKNOWN_WORK}"]
 
 
 def _measured_delay(number: int, findings: Findings, *, foreign: bool) -> Delay:

@@ -32,6 +32,7 @@ from analysis.tables.summary import (
     violated,
 )
 from analysis.tables.timeline import Fault
+from record.contract import is_of_foreign_brokers
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
 from record.files import REPORT
@@ -105,10 +106,9 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
             if BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
                 _print_reasons(console, found)
             if variant.withheld is not UNSET:
-                unmeasured = sum(check.value is None for check in found.checks)
-                _print_indented(
-                    console, f"{unmeasured} of {len(found.checks)} checks were not measured: see the report"
-                )
+                unknown = sum(is_of_foreign_brokers(check.detail) for check in found.checks)
+                measured = f"{unknown} of {len(found.checks)} checks were not measured"
+                _print_indented(console, f"{measured}, because the brokers are not brokerlab's; the report names them")
         _print_limits(console, variant.limits or ())
     if summary.fidelity == UNKNOWN_FIDELITY:
         sentence = FIDELITY_SENTENCES[UNKNOWN_FIDELITY]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from analysis.tables.summary import BROKER_DEFECT, UNKNOWN_FIDELITY
+from record.contract import is_of_foreign_brokers
 from record.fidelity import FidelityVerdict, VariantFidelity
 
 FIDELITY_SENTENCES: Mapping[str, str] = {
@@ -30,4 +31,10 @@ def fidelity_sentences(fidelity: VariantFidelity | None, delivery: Collection[st
     if BROKER_DEFECT in delivery:
         return [FIDELITY_SENTENCES.get(fidelity.verdict, "")]
     advice = [f"{fidelity.advice}."] if fidelity.advice else []
+    unknown = [check.name for check in fidelity.checks if is_of_foreign_brokers(check.detail)]
+    if unknown and fidelity.verdict is FidelityVerdict.VALID:
+        verdict = (
+            f"What was measured was as requested. {len(unknown)} of {len(fidelity.checks)} checks were not measured,"
+        )
+        return [f"{verdict} because the brokers are not brokerlab's: {', '.join(unknown)}."]
     return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *fidelity.reasons, *advice]
