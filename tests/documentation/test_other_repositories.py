@@ -160,6 +160,7 @@ def gitlab() -> dict[str, Any]:
     return job
 
 
+@pytest.mark.proof
 def test_the_gitlab_job_leaves_what_it_says(repository: Repository) -> None:
     job = gitlab()
     done = subprocess.run(

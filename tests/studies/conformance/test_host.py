@@ -47,6 +47,7 @@ def test_brokers_serve_further_cases_until_one_is_killed() -> None:
     assert brokers[4] not in (None, brokers[0])
 
 
+@pytest.mark.proof
 def test_an_interrupted_call_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "cases.json"
     steps = [ADVERTISE, SUBSCRIBE, *(publish(f"p{number}", wait="1s") for number in range(20))]

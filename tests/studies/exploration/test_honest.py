@@ -11,6 +11,7 @@ from studies.exploration.surroundings import Shape, Surroundings
 from tests.studies.exploration.inside import explored
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("shape, protocol", [(Shape.CYCLIC, "tid"), (Shape.CYCLIC, "cbf"), (Shape.SCOT, "octopia")])
 def test_an_honest_protocol_shows_nothing(shape: Shape, protocol: str) -> None:
     runs = islice(explored(Surroundings(shape, protocol), 1, ByCoverage()), 12)

@@ -95,6 +95,7 @@ def test_links_settle_within_the_time_of_notice() -> None:
     assert options.times == ("noticed_after",)
 
 
+@pytest.mark.proof
 @unhurried
 @given(links=st.sets(pairs), horizon=st.integers(0, 4), course=courses, seed=st.integers(0, 3), passing=st.data())
 def test_tables_come_to_the_fixpoint_when_all_is_noticed(
