@@ -79,7 +79,7 @@ def records(run: Path) -> list[TraceRecord]:
 
 def test_the_run_directory_is_that_of_any_run(run: Path) -> None:
     assert {entry.name for entry in run.iterdir()} == {
-        "manifest.json", "topology.json", "logs", "fidelity.json", "emulator.log",
+        "manifest.json", "topology.json", "logs", "fidelity.json", "emulator.log", "workload",
     }  # fmt: skip
     assert {log.name for log in (run / "logs").iterdir()} == {
         *(f"B{number}.jsonl" for number in range(1, 7)), "publishers.jsonl", "subscribers.jsonl",
