@@ -44,6 +44,7 @@ Pair = tuple[BrokerId, BrokerId]
 class _Round:
     number: int
     began: float
+    pairs: int = 0
     missing: set[Pair] = field(default_factory=set)
 
 
@@ -77,9 +78,14 @@ class Canaries:
         return list(self._expected.running)
 
     @property
-    def connected(self) -> int:
-        """Brokers that have welcomed their canary."""
-        return len(self._sessions)
+    def progress(self) -> int:
+        """Brokers that have welcomed their canary, and pairs between which one has come in the present round."""
+        return len(self._sessions) + self._round.pairs - len(self._round.missing)
+
+    @property
+    def silent(self) -> list[BrokerId]:
+        """Brokers that have not welcomed their canary."""
+        return [broker for broker in self._expected.running if broker not in self._sessions]
 
     def watch(self) -> None:
         """Has rounds made for some time from now on."""
@@ -127,7 +133,7 @@ class Canaries:
         brokers, wanted_pairs = self._expected.running, set(joined(self._expected))
         if not self._sessions.keys() >= set(brokers):
             return
-        made = self._round = _Round(self._round.number + 1, time.monotonic(), set(wanted_pairs))
+        made = self._round = _Round(self._round.number + 1, time.monotonic(), len(wanted_pairs), set(wanted_pairs))
         wanted = Subscription((_is_canary(), Predicate("round", Operator.EQUAL, made.number)))
         for broker in brokers:
             self._sessions[broker].submit(

@@ -117,12 +117,11 @@ class HostOverlay:
         while not canaries.whole:
             canaries.watch()
             self.require_running()
-            missing = canaries.missing
-            if patience.has_ended(canaries.connected - len(missing)):
-                silent = canaries.connected < len(self.expected.running)
-                reasons = ["brokers do not welcome clients" if silent else watch.obstacle, *self._hindrances()]
-                raise UnsettledError("; ".join(reasons))
-            self.wait(_FIRST_LOOKS)
+            if patience.has_ended(canaries.progress):
+                silent = canaries.silent
+                unwelcome = f"brokers {', '.join(silent[:_MOST_NAMED])} do not welcome clients"
+                raise UnsettledError("; ".join([unwelcome if silent else watch.obstacle, *self._hindrances()]))
+            self.wait(_LOOKS_AT_MESSAGES)
 
     def _watch_canaries(self, canaries: Canaries) -> CanaryWatch:
         return CanaryWatch(canaries, self.require_running, self.wait)
