@@ -31,6 +31,7 @@ def _in_one_line() -> Iterator[None]:
         yield
     except typer.TyperException as error:
         message = error.format_message().strip().replace(". Did you mean", "; did you mean")
+        message = message.replace("Value error, ", "")  # Typer's own checks of words are such errors
         if not message:
             raise
         context = getattr(error, "ctx", None)

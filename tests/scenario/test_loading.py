@@ -64,7 +64,7 @@ REPLACEMENTS = {
     "unknown field": (("    publishers: 2", "    publisher: 2"), "s.yaml:9: workload.publications.publisher: "
                       "unknown field 'publisher'; did you mean 'publishers'?"),
     "unknown section": (("name: small", "name: small\nfailing: []"), "s.yaml:2: failing: unknown field 'failing'; there are "
-                        "brokers, description, expect, faults, logs, motion, name, routing, search, seed, time_dilation, timeline, topology, "
+                        "brokers, clients, description, expect, faults, logs, motion, name, routing, search, seed, time_dilation, timeline, topology, "
                         "vary, workload"),
     "wrong unit": (("rate: 60/min", "rate: 60Hz"), "s.yaml:10: workload.publications.rate: unknown unit 'Hz' in '60Hz': "
                    "write a message rate with one of /s, /min, /h"),
