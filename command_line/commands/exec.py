@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from emulation.held.held_runs import HeldRun, held_run
 from emulation.held.requests import BrokerPlace
 from emulation.host.environment import environment_of_node
-from emulation.host.processes import RUN_VARIABLE
+from emulation.host.processes import RUN_VARIABLE, processes_of_run
 from record.errors import BadInputError, HostError
 
 _NETWORK = ("--net",)
 _CONTAINER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
 _SHOWN_OF_TERMINAL = "TERM"
+_LOOK = 0.5
+"""Seconds between two looks at whether the run goes on."""
 
 
 def execute(name: str | None, broker: str, command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -32,14 +35,11 @@ def execute(name: str | None, broker: str, command: Sequence[str], environment: 
     given = _environment(run, place, runtime) | {
         key: value for key, value in environment.items() if key == _SHOWN_OF_TERMINAL
     }
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the command's
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is the command's, which does not inherit this
     try:
-        return _code(
-            subprocess.run(
-                ["nsenter", f"--target={target}", *spaces, "--", *command],
-                env=given, check=False, preexec_fn=_take_interrupts,
-            ).returncode
-        )  # fmt: skip
+        process = subprocess.Popen(["nsenter", f"--target={target}", *spaces, "--", *command], env=given)
+        _await_end(process, run)
+        return _code(process.returncode)
     except OSError as error:
         raise HostError(f"cannot enter the surroundings of {broker}: {error}") from error
     finally:
@@ -65,8 +65,19 @@ def _environment(run: HeldRun, place: BrokerPlace, runtime: str) -> dict[str, st
     return found | {RUN_VARIABLE: run.run_id}
 
 
-def _take_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _await_end(process: subprocess.Popen[bytes], run: HeldRun) -> None:
+    """Waits for the end of a command, which is ended with the run, so that the run leaves nothing behind."""
+    while True:
+        try:
+            process.wait(_LOOK)
+        except subprocess.TimeoutExpired:
+            if run.socket.exists():
+                continue
+            print("the run has ended, and the command with it", file=sys.stderr)
+            for left in processes_of_run(run.run_id):
+                left.kill()
+            process.wait()
+        return
 
 
 def _code(returned: int) -> int:

@@ -79,7 +79,11 @@ def test_one_of_two_runs_is_killed_and_the_other_goes_on(tmp_path: Path) -> None
     assert not (RUNS / first.run_id).exists()
     assert all(broker.process for broker in second.status().brokers), "the other run has lost nothing"
     assert "brokers  3 of 3 run" in brokerlab("status", "--run", second.run_id).stdout
-    ended = brokerlab("down", "--run", second.run_id)
+    with subprocess.Popen(
+        [sys.executable, "-m", "command_line", "exec", "--run", second.run_id, "B3", "--", "sleep", "1000"], cwd=ROOT
+    ) as inside:
+        ended = brokerlab("down", "--run", second.run_id)
+        assert inside.wait(30) == 128 + signal.SIGKILL, "it ends with the run"
     assert "the held run ends: its holder asked for it" in ended.stdout
     assert "delivery:" in ended.stdout
     assert not list(processes_of_run(second.run_id))
