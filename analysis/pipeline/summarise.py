@@ -189,7 +189,9 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
 def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
     """The delays of one variant, with the verdicts on their figures."""
     variant = run.manifest.variants[number]
-    measured = _measured_delay(number, findings, foreign=variant.foreign is not UNSET)
+    measured = _measured_delay(number, findings)
+    if variant.foreign is not UNSET:
+        measured = msgspec.structs.replace(measured, budget=UNSET, without_contention=UNSET)
     fidelity = None if run.fidelity is None else run.fidelity.of(variant.name)
     judged = JudgedDelays(
         variant=variant,
@@ -214,14 +216,14 @@ def _withheld(variant: VariantRecord) -> list[str] | msgspec.UnsetType:
     return [*(() if foreign.logs else (of_logs,)), f"parts of the delay: {UNKNOWN_WORK}"]
 
 
-def _measured_delay(number: int, findings: Findings, *, foreign: bool) -> Delay:
+def _measured_delay(number: int, findings: Findings) -> Delay:
     figures, budget = findings.delays.of_all(number), findings.budget.of_all(number)
     if figures is None:
         return Delay(
             notifications=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None,
             queueing_share=None, ways_known=0,
         )  # fmt: skip
-    if budget is None or foreign:
+    if budget is None:
         return struct_from(Delay, figures)
     replayed = figures if findings.budget.variants[number].simulated else findings.replay.of(number)
     without = UNSET if replayed is None else struct_from(DelayWithoutContention, replayed)
