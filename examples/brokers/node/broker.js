@@ -22,10 +22,10 @@ function load(file) {
   if (config.contract > CONTRACT) throw new Error(`contract ${config.contract} is newer than ${CONTRACT}`);
   const [option] = Object.keys(config.options || {});
   if (option) throw new Error(`options.${option}: this broker has no options`);
-  const asked = (name, place) => { if (place?.mean || place?.lose || place?.repeat || place?.hold) throw new Error(`${name}: not offered`); };
-  asked('service_time', config.service_time);
-  for (const { send_time: time, disturbance } of config.links) [time, disturbance].forEach((one) => asked('send_time or disturbance', one));
-  if (config.sample) throw new Error('sample: not offered');
+  const asked = [config.service_time, ...config.links.flatMap((link) => [link.send_time, link.disturbance])];
+  if (config.sample || asked.some((one) => one?.mean || one?.lose || one?.repeat || one?.hold)) {
+    throw new Error('sample, service_time, send_time and disturbance are not offered');
+  }
   const limits = { window: 128, link_queue: 100000, session_queue: 20000, sessions: 1000, heartbeat: 1, reconnect_first: 0.05,
     reconnect_last: 1, message_bytes: 1 << 20, stop_within: 2, ...config.limits };
   return { ...config, limits };

@@ -9,9 +9,7 @@ const MOST = { attributes: 256, predicates: 256, advertised: 1024, name: 256, te
 
 class ContentError extends Error {}
 
-function require_(condition, message) {
-  if (!condition) throw new ContentError(message);
-}
+function require_(condition, message) { if (!condition) throw new ContentError(message); }
 const characters = (text) => [...text].length;
 const order = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const isPresent = () => true;

@@ -146,15 +146,11 @@ class Link {
     this.pump();
   }
 
-  write(...frame) {
-    this.socket?.write(`${JSON.stringify(frame)}\n`);
-  }
+  write(...frame) { this.socket?.write(`${JSON.stringify(frame)}\n`); }
 
   // The broker
 
-  get drained() {
-    return !this.up || (!this.queue.length && !this.flight.length);
-  }
+  get drained() { return !this.up || (!this.queue.length && !this.flight.length); }
 
   close() {
     this.closed = true;

@@ -27,9 +27,7 @@ class Sessions {
     Object.assign(this, { open: new Set(), byName: new Map(), clients: new Map() });
   }
 
-  serve(call) {
-    this.open.add(new Session(this, call));
-  }
+  serve(call) { this.open.add(new Session(this, call)); }
 
   /** One event for each session with clients among these. */
   deliver(clients, { id, body, hops }) {
@@ -132,9 +130,7 @@ class Session {
     this.sessions.clients.delete(id);
   }
 
-  advertise({ advertisements }, { id, body }) {
-    advertisements.set(id, content.advertisement(body));
-  }
+  advertise({ advertisements }, { id, body }) { advertisements.set(id, content.advertisement(body)); }
 
   unadvertise({ advertisements }, { id }) {
     if (!advertisements.delete(id)) throw new Rejected(`there is no advertisement ${id}`);
@@ -163,9 +159,7 @@ class Session {
     this.router.publish({ id, body: body.toString('base64') }, publication);
   }
 
-  compose() {
-    throw new Rejected('this broker does not detect composite subscriptions');
-  }
+  compose() { throw new Rejected('this broker does not detect composite subscriptions'); }
 
   // What goes out
 
@@ -202,13 +196,9 @@ class Session {
     this.write({ acknowledged: this.handled });
   }
 
-  write(frame) {
-    this.writable = this.call.write(frame);
-  }
+  write(frame) { this.writable = this.call.write(frame); }
 
-  get drained() {
-    return !this.events.length;
-  }
+  get drained() { return !this.events.length; }
 
   /** The stream has ended, or ends now for a reason. */
   end(reason) {

@@ -1,0 +1,52 @@
+"""The broker in Node keeps the contract. Its packages are installed once, below `.cache`."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from studies.broker_kit.bench import Bench, Judged
+from studies.broker_kit.programs import CommandHost
+from studies.broker_kit.rows import RowResult, RowVerdict
+from studies.broker_kit.trial import results, selected
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "brokers" / "node"
+PACKAGES = ROOT / ".cache" / "node-broker"
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    """Directory with the packages that the broker needs."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("there is no Node on this host")
+    if not (PACKAGES / "node_modules").is_dir():
+        PACKAGES.mkdir(parents=True, exist_ok=True)
+        shutil.copy(EXAMPLE / "package.json", PACKAGES)
+        command = ["npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
+        if subprocess.run(command, cwd=PACKAGES, check=False, capture_output=True).returncode:
+            pytest.skip("npm cannot install the packages of the broker")
+    return PACKAGES / "node_modules"
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("rows", [("start", "S-*", "A-?", "V-?"), ("status", "logs", "A-7")])
+def test_the_broker_in_node_keeps_the_contract(rows: Sequence[str], packages: Path) -> None:
+    async def trial(directory: str) -> Sequence[RowResult]:
+        host = CommandHost(["node", str(EXAMPLE / "broker.js")], Path(directory), {"NODE_PATH": str(packages)})
+        bench = Bench(host, Judged(3))
+        chosen = [row for row in selected(rows) if row.suite != "behaviour" or row.statement == "A-7"]
+        try:
+            return [result async for result in results(bench, chosen, lambda _: None)]
+        finally:
+            await bench.close()
+
+    with tempfile.TemporaryDirectory(prefix="kit-") as directory:
+        found = asyncio.run(trial(directory))
+    assert [result.reason for result in found if result.verdict is RowVerdict.FAILED] == []
