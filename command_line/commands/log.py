@@ -14,19 +14,34 @@ from record.files import LOGS, log_file
 _POLL = 0.2
 
 
-def show_log(name: str | None, node: str, last: int, follow: bool) -> ExitCode:
+def show_log(name: str | None, node: str, last: int) -> ExitCode:
+    """Prints the last lines of a node's log. Raises `UserError`s."""
+    _print_last(_log(held_run(name), node), last)
+    return ExitCode.CORRECT
+
+
+def follow_log(name: str | None, node: str, last: int) -> ExitCode:
     """Prints the last lines of a node's log, and those that are still written. Raises `UserError`s."""
     run = held_run(name)
+    path = _log(run, node)
+    tail = Tail(path)
+    _print_last(path, last)
+    for line in new_lines(run, tail):
+        print(line, flush=True)
+    return ExitCode.CORRECT
+
+
+def _log(run: HeldRun, node: str) -> Path:
+    """The path of a node's log. Raises `BadInputError` for a node that has none."""
     if not (path := log_file(run.directory / LOGS, node)).exists():
         run.place(node)
-    tail = Tail(path)
+    return path
+
+
+def _print_last(path: Path, last: int) -> None:
     with path.open(encoding="utf-8", errors="replace") as log:
         for line in deque(log, last):
-            print(line, end="", flush=follow)
-    if follow:
-        for line in new_lines(run, tail):
-            print(line, flush=True)
-    return ExitCode.CORRECT
+            print(line, end="", flush=True)
 
 
 class Tail:

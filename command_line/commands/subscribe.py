@@ -62,17 +62,19 @@ class _Contents:
             del self._contents[next(iter(self._contents))]
 
 
-def subscribe_by_hand(name: str | None, broker: str, content: str, follow: bool) -> ExitCode:
-    """Subscribes at a broker; with `follow` until Ctrl-C, which withdraws it. Raises `UserError`s."""
+def subscribe_by_hand(name: str | None, broker: str, content: str) -> ExitCode:
+    """Subscribes at a broker. Raises `UserError`s."""
+    print(held_run(name).done(SubscribeRequest(broker, content)).text)
+    return ExitCode.CORRECT
+
+
+def subscribe_and_follow(name: str | None, broker: str, content: str) -> ExitCode:
+    """Subscribes at a broker and shows what comes, until Ctrl-C withdraws the subscription. Raises `UserError`s."""
     run = held_run(name)
-    tail, contents = (
-        Tail(log_file(run.directory / LOGS, SUBSCRIBERS)),
-        _Contents(log_file(run.directory / LOGS, PUBLISHERS)),
-    )
+    logs = run.directory / LOGS
+    tail, contents = Tail(log_file(logs, SUBSCRIBERS)), _Contents(log_file(logs, PUBLISHERS))
     done = run.done(SubscribeRequest(broker, content))
     print(done.text, flush=True)
-    if not follow:
-        return ExitCode.CORRECT
     try:
         for line in _decoded(new_lines(run, tail)):
             if line.client == done.client and line.event == Event.NOTIFIED and line.id is not None:

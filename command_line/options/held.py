@@ -111,9 +111,10 @@ def log(
     run: RunOption = None,
 ) -> None:
     """Show the log of a broker of a held run, a record a line (docs/logs.md)."""
-    from command_line.commands.log import show_log
+    from command_line.commands.log import follow_log, show_log
 
-    raise typer.Exit(show_log(run, broker, last, follow))
+    show = follow_log if follow else show_log
+    raise typer.Exit(show(run, broker, last))
 
 
 @app.command(
@@ -206,9 +207,10 @@ def subscribe(
     run: RunOption = None,
 ) -> None:
     """Have a client of a held run subscribe, at a broker of choice; what it gets is judged as well."""
-    from command_line.commands.subscribe import subscribe_by_hand
+    from command_line.commands.subscribe import subscribe_and_follow, subscribe_by_hand
 
-    raise typer.Exit(subscribe_by_hand(run, at, content, follow))
+    made = subscribe_and_follow if follow else subscribe_by_hand
+    raise typer.Exit(made(run, at, content))
 
 
 @app.command(
@@ -242,7 +244,7 @@ def exec_(
         "brokerlab capture B1-B2 -o link.pcapng",
         "brokerlab capture B1-B2 -o link.pcapng --for 10s",
         codes=_DONE,
-        note="Wireshark shows gRPC in it with `tshark -r link.pcapng -d tcp.port==7000,http2`.",
+        note="Brokers listen on port 7000. Streams of links are older than a capture, which has not seen them begin.",
     ),
 )
 def capture(
