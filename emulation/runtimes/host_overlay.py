@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -244,7 +244,9 @@ def host_configs(
     return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of, listen=listen)
 
 
-def broker_addresses(wired: Overlay, sites: Iterable[Site], run_id: str) -> Mapping[str, str]:
+def broker_addresses(wired: Overlay, sites: Sequence[Site], run_id: str) -> Mapping[str, str]:
     """The address of its broker for each site, over its access link in the network that was made for `wired`."""
+    if not sites:
+        return {}
     ends = {(names.link.a, names.link.b): names.addresses[1] for names in name_links(wired.links, run_id)}
     return {site.name: f"{ends[site.name, site.broker]}:{BROKER_PORT}" for site in sites}

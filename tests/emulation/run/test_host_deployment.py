@@ -259,7 +259,7 @@ def test_drivers_send_what_the_limits_of_the_brokers_allow(shared: Shared, tmp_p
     start = host_start.HostStart(
         context, shared.plan, HostShare.whole(shared.plan.overlay), shared.measured, ExitStack()
     )
-    written = start._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"))
+    written = start._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"), MagicMock())
     config = msgspec.json.decode(written.read_bytes(), type=DriverConfig)
     assert (config.message_bytes, config.reconnect_first, config.reconnect_last) == (4 << 20, 0.02, 0.3)
 
