@@ -30,7 +30,7 @@ def workload() -> None:
     epilog=epilog(
         "brokerlab workload show scenarios/quickstart.yaml",
         "brokerlab workload show scenarios/workloads/parking.yaml --json",
-        "brokerlab workload show trace.parquet --set columns.time=ts --set columns.client=who --set unit=ms",
+        "brokerlab workload show trace.parquet --set columns.time=ts --set unit=ms",
         codes={ExitCode.CORRECT: "shown"} | BAD_INPUT,
     )
 )

@@ -20,7 +20,7 @@ from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, check_on, worst
 from record.figures import JUDGED_LATER
-from record.files import LOGS, PROCESSORS, log_file, log_files, processors_of
+from record.files import LOADS, LOGS, PROCESSORS, log_file, log_files, processors_of
 from record.host_speed import HostSpeed
 from record.manifest import HostRecord, Manifest, PhaseName, PhaseRecord, VariantRecord
 
@@ -82,6 +82,8 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest, defect:
         hosts=hosts,
     )
     manifest.write(record, paths.directory)
+    with contextlib.suppress(FileNotFoundError):  # a host that was interrupted early has planned nothing
+        (own[members[0].name] / LOADS).rename(paths.directory / LOADS)
     verdict = join_verdicts(verdicts, hosts)
     fidelity.write(verdict, paths.directory)
     began = any(variant.phase(PhaseName.RUN) is not None for variant in record.variants)

@@ -76,6 +76,8 @@ class RowReader:
     _window_scale: int = field(init=False)
     _clients: dict[object, str] = field(init=False, default_factory=dict)
     _verbs: dict[str, Verb] = field(init=False)
+    _textual: bool = field(init=False)
+    """True where all cells are text, because the file is a CSV table."""
     _numbers: dict[str, bool] = field(init=False, default_factory=dict)
     """True for each column of a CSV table whose first cell is a number."""
 
@@ -83,6 +85,7 @@ class RowReader:
         section = self.section
         self.table = open_table(Path(section.file))
         self._names = _columns(section, self.table)
+        self._textual = section.file.endswith(".csv")
         self._scale = self.table.time_scale(section.columns.time) or SCALES[section.unit]
         self._window_scale = SCALES[section.unit]
         self._verbs = {verb: verb for verb in VERBS} | section.words
@@ -176,19 +179,13 @@ class RowReader:
     def _publication(self, cells: Cells, attributes: list[tuple[str, str]]) -> Publication:
         """The publication in columns of its own."""
         content: dict[str, Value] = dict(self.section.constants)
-        textual = self._textual
         for (name, column), cell in zip(attributes, cells, strict=True):
             if cell is not None:
-                content[name] = self._value(column, cell) if textual else cell  # type: ignore[assignment]
+                content[name] = self._value(column, cell) if self._textual else cell  # type: ignore[assignment]
         try:
             return Publication(content)
         except ContentError as error:
             raise RowError(self._blamed(content, attributes), str(error)) from error
-
-    @property
-    def _textual(self) -> bool:
-        """True where all cells are text, because the file is a CSV table."""
-        return self.section.file.endswith(".csv")
 
     def _value(self, column: str, cell: object) -> Value:
         text = str(cell)

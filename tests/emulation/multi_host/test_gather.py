@@ -7,10 +7,12 @@ import pytest
 
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host.gather import clock_check, gather, join_verdicts
+from emulation.multi_host.model import share_id
 from record import manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
 from record.figures import JUDGED_LATER
+from record.files import LOADS
 from record.host_speed import HostSpeed, LoopTimes
 from record.manifest import ClockOffset, Host, HostRecord, PhaseName, PhaseRecord, VariantRecord
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
@@ -157,3 +159,14 @@ def test_the_drain_phase_ends_where_it_ended_first(paths: RunPaths, tmp_path: Pa
     (joined,) = manifest.read(paths.directory).variants
     assert joined.end == 8_600_000_000
     assert joined.phase(PhaseName.STOP) == PhaseRecord(name=PhaseName.STOP, start=8_600_000_000, end=9_500_000_000)
+
+
+def test_the_load_is_the_first_hosts_description(paths: RunPaths, tmp_path: Path) -> None:
+    for number, member in enumerate(MEMBERS[:2]):
+        loads = tmp_path / member.name / "run" / share_id(paths.run_id, number) / LOADS
+        loads.mkdir(parents=True)
+        (loads / "1.json").write_text(member.name)
+        record = manifest.Manifest(run_id=f"run.{number + 1}", hosts=[host(member.name, 10)])
+        hand_in(paths, number, record, tmp_path)
+    gather(paths, MEMBERS[:2], manifest.Manifest(run_id="run"))
+    assert (paths.directory / LOADS / "1.json").read_text() == MEMBERS[0].name
