@@ -118,7 +118,7 @@ def closing_lines(exploration: Exploration, page: Path) -> Iterator[str]:
     account = exploration.account
     yield from account_lines(account, exploration.seconds)
     for finding in account.findings.values():
-        yield f"  {finding.name}: {finding.cause.in_words()}"
+        yield f"  {finding.name}: {'; '.join(filter(None, (finding.cause.in_words(), finding.confirmed)))}"
     for kind, number in sorted(account.kinds.items()):
         yield f"  {kind}: in {runs_in_words(number)}"
     yield "rarest behaviours:"
@@ -157,11 +157,12 @@ def _confirm(account: Account, real: RealRuns, console: Console) -> bool:
     try:
         with judging_room() as room:
             for finding in account.findings.values():
-                if finding.confirmed:
-                    continue
-                for outcome in confirm(finding, room.judged, real.judged):
-                    finding.confirmed = outcome.in_words()
-                console.print(f"{finding.name}: {finding.confirmed}", markup=False, soft_wrap=True)
+                if not finding.confirmed:
+                    with shown_progress(console, f"trying {finding.name} on real brokers") as show:
+                        for outcome in confirm(finding, room.judged, real.judged):
+                            words = outcome.in_words()
+                            show(words)
+                    finding.confirmed = words
     except (Interrupted, QuickStop):
         return True
     return False

@@ -14,7 +14,7 @@ from emulation.simulation.run import simulate
 from record.files import LOGS
 from scenario.loading import load_text
 from scenario.yaml_files.source import as_yaml
-from studies.exploration.drawing import Drawing
+from studies.exploration.drawing import DRAIN, Drawing
 from studies.exploration.judged_run import JudgingRoom, Kind, judging_room
 from studies.exploration.records import logged
 from studies.exploration.surroundings import Shape, Surroundings
@@ -58,3 +58,19 @@ def test_a_message_that_goes_in_circles_is_blamed(room: JudgingRoom, tmp_path: P
     surroundings = Surroundings(Shape.FULL, str(protocol_with("forgets what it has seen", tmp_path)))
     runs = [room.judged(Drawing(surroundings).drawn(Random(number))) for number in range(3)]
     assert {kind for run in runs for kind in run.kinds} & {BROKER_DEFECT, Kind.NO_END}
+
+
+BACK_OFF = """
+name: far
+topology: {kind: redundant-tree, tree: star, nodes: 3, replicas: 1, link: {delay: 290598us..352625us, loss: 1%}}
+routing: {protocol: gryphon}
+workload: {operations: [{at: 8s, client: S, broker: B, id: s, subscribe: "[class,eq,'B']"}]}
+timeline: {join: 8s, run: 3s, drain: DRAIN, withdraw: 10min}
+faults: [{at: run+1s, corrupt: A-C, share: 50%, for: 5s}]
+seed: 1882237351
+"""
+
+
+def test_a_transport_that_backs_off_for_minutes_is_no_lack_of_quiet(room: JudgingRoom) -> None:
+    kinds = [room.judged(load_text(BACK_OFF.replace("DRAIN", f"{drain}s"), "far")).kinds for drain in (60, DRAIN)]
+    assert kinds == [(Kind.NO_QUIET,), ()]
