@@ -190,7 +190,8 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         news = decode_control(message.header)
         if isinstance(news, Restarted):
             self._require_possible(news)
-            return self._forget_former_incarnations(news, neighbour)
+            forgotten, of_units = self._forget_former_incarnations(news, neighbour)
+            return [*forgotten, *of_units]
         if isinstance(news, Lost):
             return self._receive_lost(neighbour, news.tid)
         return self._units.receive_control(neighbour, news)
@@ -286,16 +287,18 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         if encounter is Encounter.SAME:
             expecting = self._reconciliation.is_expecting(neighbour)
             return [self._reconciliation.set_timer(neighbour)] if expecting else []
-        actions = self._forget_former_incarnations(Restarted(neighbour, incarnation), neighbour)
+        actions, of_units = self._forget_former_incarnations(Restarted(neighbour, incarnation), neighbour)
         if encounter is Encounter.RESTARTED:
-            actions += [*self._exchange.restarted(neighbour), *self._units.renew(neighbour)]
+            actions += self._exchange.restarted(neighbour)
+            of_units += self._units.renew(neighbour)
             announced = announced_by(neighbour, self._advertisements, self._subscriptions)
             self._reconciliation.expect(neighbour, announced)
             actions.append(self._reconciliation.set_timer(neighbour))
         rows = tuple(self._advertisements)
         for row in rows:
             actions += self._offer(neighbour, row)
-        return actions + self._propagation.renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
+        actions += self._propagation.renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
+        return actions + of_units
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Nothing changes yet, because the neighbour may come back with its tables; dynamic routing sees the status."""
@@ -353,10 +356,14 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         lost = Message(Kind.CONTROL, row.id, b"", encode_header(Lost(row.id)))
         return [*self._broadcast(lost, None), *self._exchange.forget(row.id)]
 
-    def _forget_former_incarnations(self, restarted: Restarted, source: BrokerId) -> list[Action]:
-        """All state of a broker's earlier incarnations is void. Their trees end too, without an unadvertisement."""
+    def _forget_former_incarnations(self, restarted: Restarted, source: BrokerId) -> tuple[list[Action], list[Action]]:
+        """All state of a broker's earlier incarnations is void. Their trees end too, without an unadvertisement.
+
+        Returns the actions of units apart. They end subscriptions when they are performed, and so have to come behind
+        the subscriptions that are sent anew.
+        """
         if not self._incarnations.learn(restarted.broker, restarted.incarnation):
-            return []
+            return [], []
         actions: list[Action] = []
         broker = restarted.broker
         trees = dict.fromkeys((*self._advertisements.rooted_at(broker), *self._subscriptions.trees_of(broker)))
@@ -370,7 +377,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
                 self._subscriptions.remove(entry)
                 self._bindings.index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
-        return [*self._broadcast(message, source), *actions, *self._units.restarted(restarted.broker)]
+        return [*self._broadcast(message, source), *actions], self._units.restarted(restarted.broker)
 
     def _is_void(self, tid: TreeId) -> bool:
         """True when a tree has ended for good."""
