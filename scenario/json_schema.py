@@ -27,7 +27,7 @@ _BOOLEAN = {"type": "string", "pattern": "^(?:yes|Yes|YES|on|On|ON|no|No|NO|off|
 _SCALAR_WORDS = {"integer": _INTEGER, "number": _NUMBER}
 _INSIDE = ("items", "additionalProperties", "if", "then")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_MAPPINGS = ("properties", "$defs")
+_MAPPINGS = ("properties", "patternProperties", "$defs")
 
 
 def schema_of(file: Any, title: str) -> JsonSchemaValue:
@@ -88,6 +88,8 @@ def _named(schema: JsonSchemaValue, quantities: dict[str, JsonSchemaValue]) -> J
 def _with_words(schema: JsonSchemaValue) -> JsonSchemaValue:
     """The schema, in which a number or a boolean may be a word that is one to brokerlab only."""
     schema.pop("discriminator", None)  # OpenAPI's
+    if "patternProperties" in schema:
+        schema.setdefault("additionalProperties", False)  # a name of another pattern is refused, not unknown
     kinds = schema.get("type")
     if kinds == "boolean":
         rest = {name: value for name, value in schema.items() if name != "type"}

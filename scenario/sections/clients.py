@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from scenario.sections.section import BrokerName, Count, Name, Section
+from scenario.sections.section import AlsoWritten, BrokerName, Count, Name, Section
 from scenario.sections.topology.links import WireSection
 from topology.link_properties import Link
 from topology.links import LinkTemplates
@@ -42,6 +42,7 @@ def _members(written: str) -> Iterator[str]:
 ClientNames = Annotated[
     tuple[Annotated[str, Field(strict=True, min_length=1, max_length=256)], ...],
     BeforeValidator(_listed),
+    AlsoWritten({"type": "string", "minLength": 1, "maxLength": 256}),
     AfterValidator(_each),
 ]
 """Names of clients, and ranges of them: `[S1, S4..S20]`."""

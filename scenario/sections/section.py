@@ -43,7 +43,7 @@ class Section(BaseModel):
         return data
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AlsoWritten:
     """A short form that a field takes as well; a validator turns it into the usual one."""
 

@@ -1,13 +1,17 @@
-"""A small scenario to which a test adds sections, and a routing protocol with the promises that a test wants."""
+"""A small scenario to which a test adds sections, and a routing protocol with the promises that a test wants.
+
+Every scenario that a test here has read is given to the schema for editors as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from pydantic import ValidationError
 
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.declaration import Protocol
@@ -15,6 +19,7 @@ from broker_service.routing.tid import TidOptions
 from record.promises import Promises
 from scenario.loading import load
 from scenario.model import Scenario
+from tests.scenario.editors import disagreement
 
 SMALL_SCENARIO = """name: s
 seed: 11
@@ -51,3 +56,23 @@ def promise(monkeypatch: pytest.MonkeyPatch) -> Callable[[Promises], None]:
         monkeypatch.setitem(cast(dict[str, Protocol], PROTOCOLS), "tid", promising)
 
     return promised
+
+
+@pytest.fixture(autouse=True)
+def _editors_agree(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails a test after which the loader and the schema disagree about a scenario that it read."""
+    found: list[str] = []
+    validate = Scenario.model_validate
+
+    def validated(content: Any, **options: Any) -> Scenario:
+        try:
+            scenario = validate(content, **options)
+        except ValidationError as error:
+            found.extend(disagreement(content, error))
+            raise
+        found.extend(disagreement(content, None))
+        return scenario
+
+    monkeypatch.setattr(Scenario, "model_validate", validated)
+    yield
+    assert not found

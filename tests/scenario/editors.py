@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -28,7 +29,8 @@ def validator() -> Draft202012Validator:
 
 def refusals(content: Any) -> list[str]:
     """Mistakes that the schema finds, by place."""
-    return [f"{error.json_path}: {error.message[:200]}" for error in validator().iter_errors(content)]
+    as_in_a_file = json.loads(json.dumps(content))  # tests give tuples for lists
+    return [f"{error.json_path}: {error.message[:200]}" for error in validator().iter_errors(as_in_a_file)]
 
 
 def disagreement(content: Any, error: ValidationError | None) -> Iterator[str]:
