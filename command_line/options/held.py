@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,9 @@ from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
 from command_line.options.shared import ScenarioArgument, SetOption, SparkOption, overrides, stored_run
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from scenario.sections.units import DURATION, SIZE, Quantity
+
+if TYPE_CHECKING:
+    from scenario.sections.units import Quantity
 
 app = typer.Typer()
 
@@ -69,6 +71,7 @@ def up(
     """Start a scenario's overlay and clients, which stay up without a terminal until `brokerlab down`."""
     from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
     from command_line.commands.up import HoldRequest, hold_run, start_supervisor
+    from scenario.sections.units import DURATION, SIZE
     from scenario.shipped import file_of
 
     request = HoldRequest(
@@ -259,6 +262,7 @@ def capture(
 ) -> None:
     """Capture the frames of a held run's link at one end, with the kernel's time stamps."""
     from command_line.commands.capture import capture_link
+    from scenario.sections.units import DURATION
 
     raise typer.Exit(capture_link(run, link, out, None if lasts is None else _quantity("--for", DURATION, lasts)))
 
