@@ -15,7 +15,7 @@ from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """The bounds of a broker, all above 0. Whatever exceeds one is dropped or refused, counted and logged."""
 
     window: int = 128
@@ -83,7 +83,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"{name}: must be more than 0, not {value}")
 
 
-class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
     """Disturbance of the messages on a link: chances of each to be lost, repeated or held back, at most one of them."""
 
     lose: float = 0.0
@@ -107,7 +107,7 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return bool(self.lose or self.repeat or self.hold)
 
 
-class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     """One end of an overlay link, at the broker that is configured."""
 
     neighbour: str
@@ -135,7 +135,7 @@ PROTOCOL_FOLDER = "protocol"
 """Folder beside a broker's configuration with the code of a protocol from outside."""
 
 
-class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration of a broker process."""
 
     id: str
@@ -202,5 +202,6 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 def load(path: Path) -> BrokerConfig:
-    """Reads a config file. Raises `msgspec.ValidationError` (naming the field) or `OSError`."""
+    """Reads a config file, in which fields that this version does not know are ignored (contract C-1). Raises
+    `msgspec.ValidationError` (naming the field) or `OSError`."""
     return msgspec.json.decode(path.read_bytes(), type=BrokerConfig)
