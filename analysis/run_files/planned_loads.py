@@ -14,7 +14,7 @@ from record.load import Load
 def read_loads(directory: Path) -> list[Load]:
     """The load of each variant; none for a run of an earlier version. Raises `RunDirectoryError` for a damaged file."""
     loads = []
-    for file in sorted((directory / LOADS).glob("*.json")):
+    for file in sorted((directory / LOADS).glob("*.json"), key=lambda file: (len(file.name), file.name)):
         try:
             loads.append(msgspec.json.decode(read_file(file), type=Load))
         except OSError as error:

@@ -32,7 +32,7 @@ from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
 from emulation.runtimes.containers import Containers, docker_errors
-from emulation.runtimes.foreign import environment_of_contract, remedy_for
+from emulation.runtimes.foreign import environment_of_contract, keeps_log, remedy_for
 from emulation.runtimes.foreign_images import ForeignImage, looked_at
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.program_places import program_places, require_readable
@@ -123,7 +123,7 @@ class ContainerRuntime:
             launch.write_config()
             require_readable(program_places(launch.config.protocol))
             self._storage.provide(launch, self._run_paths.users.of(launch.broker))
-            if launch.config.log:
+            if keeps_log(launch.resources.foreign):
                 self._run_paths.provide_log(launch.broker)
         self._containers.each(self._start_one, launches)
 
@@ -226,11 +226,12 @@ class ContainerRuntime:
 
     def _mounts(self, launch: Launch) -> list[Mount]:
         """The files of the run directory that a broker finds, and those of a router's program."""
-        broker, log = launch.broker, launch.config.log
+        broker = launch.broker
+        kept = [log_file(self._run_paths.logs, broker)] if keeps_log(launch.resources.foreign) else []
         return [
             _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
             _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
-            *([_mount(log, log_file(self._run_paths.logs, broker))] if log else ()),
+            *(_mount(self.files(broker).log, log) for log in kept),
             _mount(STORED_MOUNT, self._run_paths.stored(broker)),
             *(_mount(str(place), place, read_only=True) for place in program_places(launch.config.protocol)),
         ]

@@ -56,11 +56,16 @@ def require_program(foreign: ForeignProgram) -> None:
         raise HostError(f"brokers.command: the program {program} {missing}")
 
 
+def keeps_log(foreign: ForeignProgram | None) -> bool:
+    """True of brokerlab's own brokers, and of others that log by the contract."""
+    return foreign is None or foreign.level >= LOGS_LEVEL
+
+
 def files_by_level(
     files: Callable[[BrokerId], BrokerFiles], foreign: ForeignProgram | None
 ) -> Callable[[BrokerId], BrokerFiles]:
     """Files of brokers, without logs where their level keeps none, lest what stands in one counts as known."""
-    if foreign is None or foreign.level >= LOGS_LEVEL:
+    if keeps_log(foreign):
         return files
     return lambda broker: replace(files(broker), log="")
 

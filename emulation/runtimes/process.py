@@ -23,7 +23,7 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.foreign import end_all_of, environment_of_process, remedy_for, require_program
+from emulation.runtimes.foreign import end_all_of, environment_of_process, keeps_log, remedy_for, require_program
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.program_places import program_paths
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
@@ -52,7 +52,7 @@ class Unprivileged:
         self._run_paths = run_paths
 
     def provide(self, launch: Launch) -> int:
-        if launch.config.log:
+        if keeps_log(launch.resources.foreign):
             self._run_paths.provide_log(launch.broker)
         return self._run_paths.users.of(launch.broker)
 

@@ -24,7 +24,7 @@ from emulation.run.progress import Snapshot
 from emulation.run.variants import Turn
 from emulation.simulation.memory import rare_collections
 from record import manifest
-from record.files import log_files
+from record.files import LOADS, log_files
 from record.forked_processes import Ended, ForkedProcesses, forked, picklable
 from record.manifest import Manifest, VariantRecord
 
@@ -101,7 +101,7 @@ class SideBySide:
             ended = self._awaited(turn, context)
             if ended is None:
                 break
-            _join(self._paths, _own_paths(self._paths, turn))
+            _join(self._paths, _own_paths(self._paths, turn), turn.number)
             context.manifest.variants += ended.records
             context.manifest.interrupted |= ended.interrupted
             manifest.write(context.manifest, self._paths.directory)
@@ -237,10 +237,14 @@ def _own_paths(paths: RunPaths, turn: Turn) -> RunPaths:
     return replace(paths, directory=_folder(paths) / str(turn.number))
 
 
-def _join(paths: RunPaths, own: RunPaths) -> None:
-    """Appends the logs of a variant to those of the run. Raises `OSError`."""
+def _join(paths: RunPaths, own: RunPaths, number: int) -> None:
+    """Appends the logs of the variant of a number to those of the run, and puts its load beside those of others.
+    Raises `OSError`."""
     for log in log_files(own.logs):
         _append(log, paths.logs / log.name)
+    for load in (own.directory / LOADS).glob("*"):  # one, or none of a variant that ended before it was planned
+        (paths.directory / LOADS).mkdir(exist_ok=True)
+        load.rename(paths.directory / LOADS / f"{number}.json")
     _append(own.directory / EMULATOR_LOG, paths.directory / EMULATOR_LOG)
 
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from scenario.sections.section import Section
-from scenario.sections.units import Duration, Share
+from scenario.sections.units import SHARE, Duration, Share
 
 MOST_SEEDS = 100
 _LOAD = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,15})?)\s*(?P<unit>[^\d\s.].{0,15})?", re.ASCII)
@@ -68,7 +68,7 @@ class Search(Section):
     """The number of seeds in which every load is tried, from the scenario's own on."""
     share: Share = 1.0
     """The share of the seeds in which a load must hold."""
-    within: Annotated[Share, Field(ge=0.001)] = 0.05
+    within: Annotated[Share, Field(ge=0.001), WithJsonSchema(SHARE.schema() | {"minimum": 0.001})] = 0.05
     """The search ends when the least load that does not hold is at most this much above the highest that does."""
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from topology.links import Range
 
@@ -221,6 +221,8 @@ Duration = Annotated[
     float, BeforeValidator(DURATION.parse), PlainSerializer(DURATION.format), WithJsonSchema(DURATION.schema())
 ]
 Share = Annotated[float, BeforeValidator(SHARE.parse), PlainSerializer(SHARE.format), WithJsonSchema(SHARE.schema())]
+PositiveDuration = Annotated[Duration, Field(gt=0), WithJsonSchema(DURATION.schema() | {"exclusiveMinimum": 0})]
+PositiveShare = Annotated[Share, Field(gt=0), WithJsonSchema(SHARE.schema() | {"exclusiveMinimum": 0})]
 Size = Annotated[int, BeforeValidator(_size), PlainSerializer(SIZE.format), WithJsonSchema(SIZE.schema())]
 DurationRange = Annotated[
     Range,

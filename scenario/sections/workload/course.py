@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from scenario.sections.section import Section
-from scenario.sections.units import Duration, Share
+from scenario.sections.units import Duration, PositiveDuration, PositiveShare
 
 Pace = Annotated[float, Field(ge=0, le=1e6)]
 """A factor of the workload's usual rate."""
@@ -56,7 +56,7 @@ class PaceBurst(Section):
 
     at: Duration
     """Start, counted from the start of the run phase."""
-    lasts: Annotated[Duration, Field(gt=0)]
+    lasts: PositiveDuration
     """Duration of the burst."""
     pace: Pace
     """Factor of the usual rate meanwhile."""
@@ -114,5 +114,5 @@ class Churn(Section):
 class SubscriberChurn(Churn):
     """Churn among all subscribers of a workload, with all subscriptions that they have from the join phase on."""
 
-    share: Annotated[Share, Field(gt=0)] = 1.0
+    share: PositiveShare = 1.0
     """Share of the subscribers that come and go, drawn by the seed."""

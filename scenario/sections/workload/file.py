@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from broker_service.language import CLASS
 from scenario.sections.section import FilePath, Section
-from scenario.sections.units import Share
+from scenario.sections.units import PositiveShare
 from scenario.sections.workload.kind import Placement, WorkloadKind
 from scenario.sections.workload.operations import OperationItem, Verb
 
@@ -68,7 +68,7 @@ class FileWorkload(WorkloadKind):
     """Seconds of the file that are played in a second of the run phase."""
     loop: Annotated[bool, Field(strict=True)] = False
     """Plays the file again and again until the run phase ends; each time begins with what stood at the first."""
-    share: Annotated[Share, Field(gt=0)] = 1.0
+    share: PositiveShare = 1.0
     """Share of the publications that are made, drawn by the seed; advertisements and subscriptions are all made."""
     placement: Placement | None = None
     """Brokers of the clients, in the order in which they appear in the file: `uniform` (at random), `spread` (a second

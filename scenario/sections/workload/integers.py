@@ -7,14 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from scenario.sections.section import Section
-from scenario.sections.units import Share
+from scenario.sections.units import PositiveShare
 from scenario.sections.workload.kind import GeneratedPublications, WorkloadKind
 from scenario.sections.workload.operations import OperationItem
 
 MOST_VALUES = 1_000_000
 MOST_PEAKS = 1000
-
-PositiveShare = Annotated[Share, Field(gt=0)]
 
 
 class IntegerPublications(GeneratedPublications):

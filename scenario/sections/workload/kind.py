@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from scenario.sections.section import BrokerName, Section
-from scenario.sections.units import MessageRateRange, Size
+from scenario.sections.units import SIZE, MessageRateRange, Size
 from scenario.sections.workload.course import Profile, SubscriberChurn
 from topology.links import Range
 
@@ -23,7 +23,7 @@ LARGEST_CONTENT = 1 << 20
 
 Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
 Arrivals = Literal["periodic", "poisson"]
-ContentSize = Annotated[Size, Field(ge=1, le=LARGEST_CONTENT)]
+ContentSize = Annotated[Size, Field(ge=1, le=LARGEST_CONTENT), WithJsonSchema(SIZE.schema() | {"exclusiveMinimum": 0})]
 
 
 class WorkloadKind(Section):

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from broker_service.language.model import MAX_ADVERTISED_PREDICATES
 from scenario.sections.section import Count, Section
-from scenario.sections.units import Share
+from scenario.sections.units import PositiveShare
 from scenario.sections.workload.kind import GeneratedPublications, WorkloadKind
 from scenario.sections.workload.operations import OperationItem
 
@@ -19,7 +19,7 @@ MOST_PATTERNS = MAX_ADVERTISED_PREDICATES - 2
 class PatternPublications(GeneratedPublications):
     """Publishers of sets of distinct numbers: one at every broker."""
 
-    receivers: Annotated[Share, Field(gt=0)] | None = None
+    receivers: PositiveShare | None = None
     """Share of the brokers that an average publication matches, 10% by default; it decides how many numbers a
     publication has."""
     receiver_count: Count | None = None
