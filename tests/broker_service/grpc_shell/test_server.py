@@ -201,7 +201,6 @@ def run_main(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     ("change", "named"),
     [
         ({"incarnation": "first"}, "$.incarnation"),
-        ({"colour": "red"}, "colour"),
         ({"limits": {"window": 1.5}}, "$.limits.window"),
         ({"limits": {"heartbeat": 0}}, "heartbeat: must be more than 0, not 0"),
         ({"limits": {"window": -1}}, "window: must be more than 0, not -1"),
