@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from scenario.yaml_files.scalars import shortened
 from topology.links import Range
 
 # The length limits keep a hostile number from costing more than a friendly one.
@@ -123,8 +124,7 @@ class Quantity:
 
 
 def _shown(value: object) -> str:
-    text = "null" if value is None else repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return shortened("null" if value is None else repr(value))
 
 
 def _plain(number: float) -> str:

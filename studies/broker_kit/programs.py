@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, processes_of_run
 from record.errors import HostError
 from studies.broker_kit.configuration import CONTRACT, Configuration
 
@@ -110,7 +111,7 @@ class CommandHost:
         mark = secrets.token_hex(8)
         errors = self._directory / broker / "stderr"
         environment = {
-            "PATH": os.environ.get("PATH", os.defpath), "BROKERLAB_CONTRACT": str(CONTRACT), "BROKERLAB_RUN": mark,
+            "PATH": os.environ.get("PATH", os.defpath), "BROKERLAB_CONTRACT": str(CONTRACT), RUN_VARIABLE: mark,
             **self._environment,
         }  # fmt: skip
         try:
@@ -140,7 +141,7 @@ class CommandProgram:
     def __init__(self, process: subprocess.Popen[bytes], errors: Path, mark: str) -> None:
         self._process = process
         self._errors = errors
-        self._mark = f"BROKERLAB_RUN={mark}".encode()
+        self._mark = mark
 
     async def ending(self, within: float) -> Ending | None:
         deadline = asyncio.get_running_loop().time() + within
@@ -157,32 +158,26 @@ class CommandProgram:
         return resident(self._process.pid)
 
     def left_over(self) -> Sequence[str]:
-        return [name for _, name in self._marked()]
+        return [*filter(None, map(_name, self._others()))]
 
     def remove(self) -> None:
         """Kills it, and what it has started."""
         self._process.kill()
         self._process.wait()
-        for pid, _ in self._marked():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        for process in self._others():
+            process.kill()
 
-    def _marked(self) -> list[tuple[int, str]]:
+    def _others(self) -> list[ProcessIdentity]:
         """Other processes with its mark in their environment."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == self._process.pid:
-                continue
-            try:
-                if self._mark in (entry / "environ").read_bytes().split(b"\0"):
-                    name = (entry / "comm").read_text().strip()
-                    if (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                        found.append((int(entry.name), name))
-            except OSError:
-                continue
-        return found
+        return [process for process in processes_of_run(self._mark) if process.pid != self._process.pid]
+
+
+def _name(process: ProcessIdentity) -> str:
+    """Its name; empty if it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{process.pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _tied() -> list[str]:

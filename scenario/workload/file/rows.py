@@ -28,12 +28,12 @@ from scenario.sections.section import suggestion
 from scenario.sections.workload.file import FileWorkload
 from scenario.sections.workload.operations import VERBS, Verb
 from scenario.workload.file.tables import SCALES, Cells, Table, TableError, number_in, open_table
+from scenario.yaml_files.scalars import shortened
 
 _CLIENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _LONGEST_ID: Final = 64
 _LATEST: Final = 1 << 62
 """Nanoseconds since 1970 or since any other beginning, at most."""
-_SHOWN: Final = 40
 
 Declared = Advertisement | Subscription | CompositeSubscription
 Refuse = Callable[[int, str, str], None]
@@ -280,5 +280,4 @@ def _nanoseconds(cell: object, scale: int, column: str) -> int:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return shortened(repr(value))
