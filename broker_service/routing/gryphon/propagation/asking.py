@@ -37,6 +37,8 @@ class _Wanted:
     """Requests since a state came."""
     refused: int = 0
     """States that could not be taken."""
+    renews: bool = False
+    """True where roots are wanted anew, though the vector is reached."""
 
 
 class Asking:
@@ -75,6 +77,17 @@ class Asking:
         wanted = self._wanted[source] = _Wanted(dict(needed))
         return self._send(source, wanted, neighbour)
 
+    def renew(self, source: NodeNumber, neighbour: BrokerId) -> list[Action]:
+        """Asks for the state of a source whose vector is reached, at once, unless it is wanted already."""
+        actions = self.ask(source, {}, neighbour)
+        self._wanted[source].renews = True
+        return actions
+
+    def took(self, source: NodeNumber) -> None:
+        """A state of a source came and was taken."""
+        if (wanted := self._wanted.get(source)) is not None:
+            wanted.renews = False
+
     def again(self, source: NodeNumber) -> list[Action]:
         """The time of a request has run out."""
         wanted = self._wanted.get(source)
@@ -102,7 +115,11 @@ class Asking:
         """Ends the requests for states that are wanted no more."""
         if not self._wanted:
             return []
-        reached = [source for source, wanted in self._wanted.items() if dominates(self._known, wanted.needed)]
+        reached = [
+            source
+            for source, wanted in self._wanted.items()
+            if not wanted.renews and dominates(self._known, wanted.needed)
+        ]
         for source in reached:
             del self._wanted[source]
         return [CancelTimer(AskAgain(source)) for source in reached]

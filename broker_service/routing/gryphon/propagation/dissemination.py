@@ -122,11 +122,18 @@ class Dissemination:
         if not self._begun:
             self._begun = True
             actions += [self._give_up_later(other) for other in sorted(self._lost)]
+        return [*actions, *self._offer_all(neighbour, node), *self.evaluate()]
+
+    def offer_anew(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
+        """Offers a neighbour what is known here, though it may have acknowledged the vector before."""
+        self._exchanges.forget(Party(node, neighbour))
+        return self._offer_all(neighbour, node)
+
+    def _offer_all(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
         view = self._view
         shared = view.before[node] if node in view.members else view.shared
         needed = part_of(self._known, shared)
-        offers = self._owe(Party(node, neighbour), needed) if needed else []
-        return [*actions, *offers, *self.evaluate()]
+        return self._owe(Party(node, neighbour), needed) if needed else []
 
     def link_down(self, neighbour: BrokerId) -> list[Action]:
         """Offers to the next brokers of the node what was on the way to this one."""

@@ -65,6 +65,10 @@ class State(msgspec.Struct, frozen=True, array_like=True, tag="state"):
     roots: tuple[bytes, ...]
 
 
+class Overstated(State, frozen=True, array_like=True, tag="overstated"):
+    """A state that may have roots which its source has not: the sender was reminded, or told by one that was."""
+
+
 class Reminder(msgspec.Struct, frozen=True, array_like=True, tag="reminder"):
     """The receiver's node as the sender knows it, in answer to states of it that lack some of that."""
 
@@ -80,7 +84,7 @@ class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
 
 
 News = Addition | Change
-Control = Addition | Change | Offer | Ask | State | Reminder | Settled
+Control = Addition | Change | Offer | Ask | State | Overstated | Reminder | Settled
 
 LABELS: dict[type, str] = {
     Addition: "change",
@@ -88,6 +92,7 @@ LABELS: dict[type, str] = {
     Offer: "offer",
     Ask: "ask",
     State: "state",
+    Overstated: "state",
     Reminder: "reminder",
     Settled: "settled",
 }

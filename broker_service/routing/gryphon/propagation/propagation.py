@@ -22,7 +22,9 @@
 7. *(Not in the paper.)* When a node's brokers have lost what they knew of a leaf whose broker has failed, no broker of
    that node has a state that its neighbours could take (rule 4). A neighbour that has asked in vain reminds the broker
    that answers of what it knows. That one adds the roots to each source behind which it has missed a leaf, and raises
-   V_b: what covers the subscriptions of the whole node covers those of the source.
+   V_b: what covers the subscriptions of the whole node covers those of the source. It may be more than the source has:
+   the state is *overstated*, as is each one that is taken of such a broker. At the next offer of its source, which is
+   made when their link is up again, the broker asks once more; with the exact state it offers its own to all others.
 8. A broker that gets a publication whose vector is ahead of its V_b for some source waits for the news a moment, and
    asks for them then.
 """
@@ -45,6 +47,7 @@ from broker_service.routing.gryphon.propagation.messages import (
     Control,
     News,
     Offer,
+    Overstated,
     Reminder,
     Settled,
     State,
@@ -108,6 +111,8 @@ class Propagation:
         """News that came through this broker and have not been acknowledged by all around it."""
         self._asking = Asking(view, self.known, ask_after=ask_after, is_up=is_up, round_trip=round_trip)
         self._incarnations: dict[BrokerId, int] = {}
+        self._overstated: set[NodeNumber] = set()
+        """Sources that may have fewer roots than are known here (rule 7)."""
 
     def start(self, announced: VirtualTime) -> None:
         """Sets the time before which the broker's own leaf has no subscription."""
@@ -196,7 +201,11 @@ class Propagation:
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
         self._require_source(neighbour, offer.source)
         needed = self._vector(offer.source, offer.known)
-        actions = () if dominates(self.known, needed) else self._asking.ask(offer.source, needed, neighbour)
+        actions: list[Action] = []
+        if not dominates(self.known, needed):
+            actions = self._asking.ask(offer.source, needed, neighbour)
+        elif offer.source in self._overstated and self._takes(offer.source, needed):
+            actions = self._asking.renew(offer.source, neighbour)
         self.dissemination.request(Request(neighbour, needed, self.dissemination.receivers(neighbour)))
         return [*actions, *self.dissemination.evaluate()]
 
@@ -206,12 +215,15 @@ class Propagation:
             if ask.source not in view.behind or ask.source == view.peers[neighbour]:
                 raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
             known, roots = part_of(self.known, view.behind[ask.source]), self._roots.received(ask.source)
+            is_overstated = ask.source in self._overstated
         else:
             node = self._node_of(neighbour)
             if ask.source != view.node:
                 raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
             known, roots = part_of(self.known, view.before[node]), self._roots.announced(node)
-        return (send(neighbour, State(ask.source, encode_vector(known), roots.bodies)),)
+            is_overstated = bool(self._overstated - {node})
+        state = Overstated if is_overstated else State
+        return (send(neighbour, state(ask.source, encode_vector(known), roots.bodies)),)
 
     def _receive_state(self, neighbour: BrokerId, state: State) -> Actions:
         others = self._view.behind.keys() - {self._view.leaf}
@@ -223,7 +235,9 @@ class Propagation:
             refused = self._asking.refuse(state.source)
             return self._remind(neighbour, state.source) if refused >= _ASKED_IN_VAIN else ()
         self._replace(state.source, known, roots)
-        return [*self._asking.end(), *self.dissemination.evaluate()]
+        self._asking.took(state.source)
+        corrections = self._note_exactness(state)
+        return [*corrections, *self._asking.end(), *self.dissemination.evaluate()]
 
     def _receive_reminder(self, neighbour: BrokerId, reminder: Reminder) -> Actions:
         view = self._view
@@ -235,6 +249,7 @@ class Propagation:
         missed = [leaf for leaf, time in known.items() if self.known.get(leaf, 0) < time and leaf != view.leaf]
         for source in dict.fromkeys(view.source_of[leaf] for leaf in missed):
             self._update(source, roots, ())
+            self._overstated.add(source)
         self._raise(part_of(known, missed))
         return [*self._asking.end(), *self.dissemination.evaluate()]
 
@@ -294,6 +309,20 @@ class Propagation:
         wanted = {root.body for root in roots}
         self._update(source, roots, [each for each in self._roots.received(source) if each.body not in wanted])
         self._raise(known)
+
+    def _note_exactness(self, state: State) -> list[Action]:
+        """Notes that a state was taken, and offers what is known to others where it is exact as none before was."""
+        if isinstance(state, Overstated):
+            self._overstated.add(state.source)
+            return []
+        if state.source not in self._overstated:
+            return []
+        self._overstated.discard(state.source)
+        view, actions = self._view, list[Action]()
+        for neighbour in filter(self._is_up, (*view.node_of, *view.peers)):
+            if (node := self._node_of(neighbour)) != state.source:
+                actions += self.dissemination.offer_anew(neighbour, node)
+        return actions
 
     def _update(
         self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]
