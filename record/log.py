@@ -165,8 +165,12 @@ class Event(enum.StrEnum):
     """A fault was healed, between `time - duration` and `time`. text: the kind of the heal (restart, link_up, ...);
     peer: as in `fault`.
 
-    The node of this record and of the next three is the emulator.
+    The node of this record and of the next four is the emulator.
     """
+    LISTENING = "listening"
+    """A restarted broker began to listen for clients, between `time - duration` and `time`, as looks from outside
+    found. peer: the broker. Written where brokers are processes or containers, which are up before their programs
+    are."""
     WITHOUT_EFFECT = "without_effect"
     """A fault did nothing, because its link was not there. text and peer: as in `fault`."""
     APPEARED = "appeared"

@@ -31,6 +31,7 @@ from analysis.judging.histories.assembly import faults_of, histories_of, log_sta
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import Settling
+from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.journeys.network import networks_of
 from analysis.judging.journeys.notified_ways import Sites
 from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
@@ -78,6 +79,8 @@ class Judgement:
     """Defects of operations, for each variant."""
     settling: list[Settling]
     """Times in which operations settle, for each variant."""
+    restarted: list[Sequence[BrokerStart]]
+    """Starts of restarted brokers, for each variant."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
             for variant, history, rejected in zip(run.manifest.variants, found.histories, found.rejected, strict=True)
         ],
         settling=[history.settling for history in found.histories],
+        restarted=[history.starts for history in found.histories],
     )
     return Judged(judgement, context, read, judged, delivered)
 

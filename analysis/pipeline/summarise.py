@@ -15,6 +15,8 @@ from analysis.auditing.evidence import BudgetRows
 from analysis.auditing.processor_waits import waits_in_words
 from analysis.auditing.request import costs_of, service_time_of
 from analysis.compare.variants import compare_variants
+from analysis.judging.histories.settling import ALLOWANCE
+from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.limits import with_limits
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
@@ -26,6 +28,7 @@ from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import MatchingLoad
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.delays import DelayByHops, DelayDistribution
+from analysis.tables.slow_starts import SlowStart
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     UNKNOWN_FIDELITY,
@@ -43,6 +46,7 @@ from broker_service.messages import Kind
 from record.contract import UNKNOWN_WORK
 from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import MODELLED, VariantRecord
+from record.time_units import SECOND
 
 _PUBLISH = Kind.PUBLISH.word
 _Row = TypeVar(
@@ -117,6 +121,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 router_work=findings.work.of_variant(number),
                 drops=_of(variant.name, drops),
                 faults=_of(variant.name, faults),
+                slow_starts=_slow_starts(findings.judgement.restarted[number]) or UNSET,
             )
         )
     return summaries
@@ -266,6 +271,14 @@ def _matching(
         most_brokers=publications.most_brokers,
         at_several_brokers=round(publications.at_several_brokers * publications.scale),
     )
+
+
+def _slow_starts(starts: Iterable[BrokerStart]) -> list[SlowStart]:
+    return [
+        SlowStart(broker=broker, restarted_ns=restarted, took_s=(listened - restarted) / SECOND)
+        for broker, restarted, listened in starts
+        if listened - restarted > ALLOWANCE
+    ]
 
 
 def _of(variant: str, table: Iterable[_Row]) -> list[_Row]:

@@ -75,6 +75,16 @@ class OutageEvent(NamedTuple):
     begins: bool
 
 
+class ListeningEvent(NamedTuple):
+    """A broker that had been restarted listened for clients, as looks from outside found."""
+
+    variant: int
+    broker: str
+    not_before: int
+    """Nanoseconds, as `seen`: the last look that found nobody listening, or the restart."""
+    seen: int
+
+
 class LostRange(NamedTuple):
     """Positions of a stream that were lost for a client, as it was told."""
 

@@ -13,7 +13,14 @@ from msgspec import UNSET
 from analysis.reading.gauges import QueueReadings
 from analysis.reading.intervals import FOREVER
 from analysis.reading.issued_operations import IssuedOperations
-from analysis.reading.log_events import BrokerDefect, ClientOperations, LostRange, NeighbourChange, OutageEvent
+from analysis.reading.log_events import (
+    BrokerDefect,
+    ClientOperations,
+    ListeningEvent,
+    LostRange,
+    NeighbourChange,
+    OutageEvent,
+)
 from analysis.reading.log_extents import LogExtents
 from analysis.reading.message_counts import MessageCounts
 from analysis.reading.overlay_changes import LinkChange
@@ -81,6 +88,7 @@ class LogTally(Tally):
     lost_ranges: Listed[LostRange] = field(default_factory=partial(Listed, LostRange))
     """Told to clients."""
     outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
+    listening: Listed[ListeningEvent] = field(default_factory=partial(Listed, ListeningEvent))
     neighbours: Listed[NeighbourChange] = field(default_factory=partial(Listed, NeighbourChange))
     changes: Listed[LinkChange] = field(default_factory=partial(Listed, LinkChange))
     defects: Listed[BrokerDefect] = field(default_factory=partial(Listed, BrokerDefect))

@@ -11,7 +11,14 @@ from sys import intern
 
 from analysis.reading.detections import made_detection
 from analysis.reading.gauges import LoadedBroker, Queue
-from analysis.reading.log_events import BrokerDefect, LogPosition, LostRange, NeighbourChange, OutageEvent
+from analysis.reading.log_events import (
+    BrokerDefect,
+    ListeningEvent,
+    LogPosition,
+    LostRange,
+    NeighbourChange,
+    OutageEvent,
+)
 from analysis.reading.log_tally import LogTally
 from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.overlay_changes import LinkChange
@@ -49,6 +56,7 @@ class OverlayEventReader:
             Event.STARTED: self._read_start,
             Event.STOPPED: self._read_mark,
             **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
+            Event.LISTENING: self._read_listening,
             **dict.fromkeys(LINK_CHANGES, self._read_change),
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
             Event.DETECTED: self._read_detected,
@@ -91,6 +99,12 @@ class OverlayEventReader:
             self._tally.neighbours.append(
                 NeighbourChange(at, variant, intern(record.node), intern(record.peer), event is Event.LINK_UP)
             )
+
+    def _read_listening(self, variant: int, record: TraceRecord, _position: int) -> None:
+        """Reads the emulator's record; a broker has none to tell of itself."""
+        if record.node not in self._variants.brokers and record.peer is not None:
+            not_before = record.time - (record.duration or 0)
+            self._tally.listening.append(ListeningEvent(variant, intern(record.peer), not_before, record.time))
 
     def _read_lost_range(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Reads the client's record; the broker's excuses nothing."""

@@ -125,10 +125,11 @@ def _verdict(data: ReportData, variant: VariantSummary, index: int) -> VerdictRo
     power = capitalised(variant.delivery.power_in_words())
     sample = "" if variant.sampled_logs is UNSET else variant.sampled_logs.in_words()
     limits = [limit.in_words() for limit in variant.limits or () if limit.outcome is not LimitOutcome.MET]
+    slow = [start.in_words() for start in variant.slow_starts or ()]
     reason = next(iter(fidelity_sentences(judged, variant.delivery.verdicts)[1:]), "")
     return VerdictRow(
         summary=variant,
         colour=colour(index),
         fidelity=judged.verdict if judged else UNKNOWN_FIDELITY,
-        notes=[note for note in (ratio, power, sample, *map(capitalised, limits), reason) if note],
+        notes=[note for note in (ratio, power, sample, *map(capitalised, limits), *slow, reason) if note],
     )

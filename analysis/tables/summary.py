@@ -16,6 +16,7 @@ from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.limits import LimitVerdict
 from analysis.tables.power import Power
+from analysis.tables.slow_starts import SlowStart
 from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
 from analysis.tables.structs import struct_from
 from analysis.tables.timeline import Fault
@@ -340,6 +341,8 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     drops: list[Drop]
     faults: list[Fault] = []
     """In order of time."""
+    slow_starts: list[SlowStart] | msgspec.UnsetType = msgspec.UNSET
+    """Restarts after which a broker took more than 2 s to listen again; only where there are any."""
     limits: list[LimitVerdict] | msgspec.UnsetType = msgspec.UNSET
     """The verdicts on the limits of `expect`; only where it gives any."""
 

@@ -132,7 +132,8 @@ def _defects(examples: Sequence[Example]) -> Iterator[str]:
     for example in examples:
         shown[example.defect] += 1
         if example.defect not in {*OF_NO_PUBLICATION, OVERTAKEN} and shown[example.defect] <= _EXAMPLES_SHOWN:
-            yield f"{example.defect}: {example.subject} to {example.client}: {_said(example)}"
+            of = f"{example.subject} to {example.client}: " if example.subject else ""
+            yield f"{example.defect}: {of}{_said(example)}"
 
 
 def _said(example: Example) -> str:
@@ -216,7 +217,8 @@ def _numbers(variant: VariantSummary) -> list[str]:
     lines += [f"not known: {figures}" for figures in variant.withheld or ()]
     if variant.sampled_logs is not UNSET:
         lines.append(variant.sampled_logs.in_words())
-    return [*lines, *fault_lines(variant.faults, seen=variant.brokers_log)]
+    lines += fault_lines(variant.faults, seen=variant.brokers_log)
+    return [*lines, *(start.in_words() for start in variant.slow_starts or ())]
 
 
 def fault_lines(faults: Iterable[Fault], *, seen: bool = True) -> list[str]:

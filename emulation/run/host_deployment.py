@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from broker_service.tracing.trace_writer import FileTrace, NullTrace
@@ -23,9 +23,10 @@ from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_sta
 from emulation.run.host_start import TICK, HostStart
 from emulation.run.log_watch import LogWatch
 from emulation.run.observation import LoadObserver, directions_of, probed_under_load
+from emulation.runtimes.listening import Listening
 from emulation.verification.verifier import FaultVerifier
 from record.files import log_file
-from record.log import EMULATOR
+from record.log import EMULATOR, Event, TraceRecord
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
@@ -128,6 +129,7 @@ class HostDeployment:
 
     def look(self) -> None:
         context = self._context
+        _log_listening(self.overlay.brokers.starts.taken(), self._trace)
         self._trace.flush()
         self._drivers.check()
         self._network.check()
@@ -174,6 +176,7 @@ class HostDeployment:
 
     def drained(self) -> None:
         self._wait_for_all("drained")
+        self.overlay.brokers.starts.close()
         self._when_over()
 
     def leave(self, *nodes: str) -> None:
@@ -220,3 +223,18 @@ class HostDeployment:
                 self._context.announce(f"{self._plan.name}: {ending}")
                 raise ending.defect()
             self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+
+
+def _log_listening(found: Iterable[Listening], trace: FileTrace | NullTrace) -> None:
+    """Logs the restarted brokers that listen by now."""
+    for broker, not_before, seen in found:
+        trace.write(
+            TraceRecord(
+                time=seen,
+                node=trace.node,
+                variant=trace.variant,
+                event=Event.LISTENING,
+                peer=broker,
+                duration=seen - not_before,
+            )
+        )

@@ -8,20 +8,19 @@ measures its event loop; a frozen one does not, whether it was stopped by a sign
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from broker_service.transport.methods import UNIX
 from emulation.fidelity.throttling import cores_of
 from emulation.host.processes import ProcessIdentity, processes_of_run
 from emulation.network.model import NetworkError
 from emulation.network.network import EmulatedNetwork
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import BROKER_PROGRAM, ForeignProgram
+from emulation.runtimes.listening import knock
 from emulation.verification.seen import BrokerSeen, DirectionSeen
 from emulation.verification.verifier import FaultVerifier
 from record.contract import STATUS_LEVEL
@@ -70,7 +69,7 @@ class HostObserver:
         before = {pid: _switches(pid) for pids in found.values() for pid in pids}
         if self._foreign is not None:
             for broker in found:
-                _knock(self._addresses[broker])
+                knock(self._addresses[broker])  # so that one that works has something to do
         time.sleep(WATCHED_FOR)
         working = {pid for pid, switches in before.items() if _switches(pid) > switches}
         at_work = [broker for broker in brokers if working.intersection(found[broker])]
@@ -80,6 +79,7 @@ class HostObserver:
                 processes=len(found[broker]),
                 works=broker in at_work,
                 incarnation=incarnations.get(broker),
+                starting=broker not in incarnations and not knock(self._addresses[broker]),
                 cores=next(map(cores_of, found[broker]), None),
             )
             for broker in brokers
@@ -150,13 +150,6 @@ def _is_our_program(argument: bytes) -> bool:
 def _is_configuration(argument: bytes) -> bool:
     """True for the last argument of a broker that is not brokerlab's."""
     return argument.endswith(b"/broker.json")
-
-
-def _knock(address: str) -> None:
-    """Opens a connection to a broker and closes it, so that one that works has something to do."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knocking:
-        knocking.setblocking(False)
-        knocking.connect(address.removeprefix(UNIX))
 
 
 def _broker_processes(processes: Iterable[ProcessIdentity], is_of_broker: Callable[[bytes], bool]) -> Iterator[int]:

@@ -14,6 +14,7 @@ from emulation.live_overlay import BrokerConfigs, BrokerStatus, ExpectedOverlay,
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.foreign import crowded
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
+from emulation.runtimes.listening import ListeningWatch
 from record.callbacks import do_nothing
 from record.contract import STATUS_LEVEL
 from record.service_time import ServiceTime
@@ -67,6 +68,8 @@ class HostBrokers:
         self.addresses = {broker: f"unix:{hosting.sockets(broker)}" for broker in expected.brokers}
         """Address of each broker for clients and control."""
         self.controls = BrokerControls(self.addresses)
+        self.starts = ListeningWatch(self.addresses)
+        """Looks at restarted brokers until they listen."""
         self._incarnations = dict.fromkeys(expected.brokers, 1)
         self._paused: dict[BrokerId, list[Callable[[], None]]] = {}
         """Paused brokers, and the requests that each gets when it continues."""
@@ -91,6 +94,7 @@ class HostBrokers:
 
     def stop_all(self, within: float) -> None:
         """Stops all brokers; those that have not ended after `within` seconds are killed."""
+        self.starts.close()
         self.controls.close()
         self._runtime.stop(self._expected.brokers, within)
 
@@ -119,15 +123,18 @@ class HostBrokers:
 
     def kill(self, broker: BrokerId) -> None:
         self._runtime.kill(broker)
+        self.starts.end(broker)
         self._expected.down.add(broker)
 
     def stop(self, broker: BrokerId) -> None:
         self._runtime.stop([broker], STOP_WITHIN)
+        self.starts.end(broker)
         self._expected.down.add(broker)
 
     def restart(self, broker: BrokerId) -> None:
         self._incarnations[broker] += 1
         self.start([broker])
+        self.starts.begin(broker)
         self._expected.down.discard(broker)
 
     def pause(self, broker: BrokerId) -> None:

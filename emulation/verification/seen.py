@@ -19,6 +19,8 @@ class BrokerSeen:
     """True when one of the processes did something."""
     incarnation: int | None = None
     """The incarnation that it reports; None when it does not answer."""
+    starting: bool = False
+    """True while it exists and nobody listens yet, which takes as long as its program needs to start."""
     stopping: bool = False
     """True while it ends in order, which may take as long as messages wait."""
     cores: float | None = None

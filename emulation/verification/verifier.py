@@ -231,6 +231,9 @@ class FaultVerifier:
             elif asked.down is not None and found.processes and found.stopping:
                 inquiry.unverified = "the broker was still passing on what waited"
                 self._again(inquiry)
+            elif asked.down is None and found.processes == 1 and found.starting:
+                inquiry.unverified = "the broker was still starting"
+                self._again(inquiry)
             else:
                 self._note(inquiry, begin, broker_differs(asked, found, self._cores))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -38,6 +39,22 @@ def never_listen(_config: BrokerConfig) -> None:
     time.sleep(3600)
 
 
+def start_slowly_again(config: BrokerConfig) -> None:
+    if config.incarnation > 1:
+        time.sleep(5)
+
+
+def listen_and_take_nobody_back(config: BrokerConfig) -> None:
+    if config.incarnation > 1:
+        path = Path(config.listen[0].removeprefix("unix:"))
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            path.chmod(0o777)
+            listener.listen()
+            time.sleep(3600)
+
+
 def write_to_root(_config: BrokerConfig) -> None:
     Path("/scribble").write_text("x")
 
@@ -51,7 +68,15 @@ def fork_without_end(_config: BrokerConfig) -> None:
 
 
 DEFECTS: dict[str, Callable[[BrokerConfig], None]] = {
-    made.__name__: made for made in (lose_each_tenth_notification, never_listen, write_to_root, fork_without_end)
+    made.__name__: made
+    for made in (
+        lose_each_tenth_notification,
+        never_listen,
+        start_slowly_again,
+        listen_and_take_nobody_back,
+        write_to_root,
+        fork_without_end,
+    )
 }
 
 

@@ -22,6 +22,7 @@ from analysis.judging.histories.reconnecting import reconnected
 from analysis.judging.histories.returning import Returning
 from analysis.judging.histories.sessions import explained_sessions, restarts, session_gaps, struck_elements
 from analysis.judging.histories.settling import ALLOWANCE, settling_of
+from analysis.judging.histories.starting import broker_starts, lasting_until_they_listen
 from analysis.judging.histories.vanished_links import vanished_links
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
@@ -92,7 +93,9 @@ def _history(
     lingering, promises = _lingering(variant), variant.promises
     vanished = vanished_links(changed, promises)
     of_variant = _of_variant(number, variant, logs.outages)
-    faults = [*(event for event in of_variant if not event.node), *vanished.events]
+    injected = [event for event in of_variant if not event.node]
+    starts = broker_starts(injected, [event for event in logs.listening if event.variant == number])
+    faults = [*lasting_until_they_listen(injected, starts), *vanished.events]
     sessions: dict[Session, list[OutageEvent]] = {}
     for event in of_variant:
         if event.node:
@@ -135,6 +138,7 @@ def _history(
         broken_sessions=broken,
         session_gaps=session_gaps(sessions),
         restarts=restarts(outages(faults, brokers)),
+        starts=starts,
         missing_sessions=missing,
         renewals=returning.renewals(returned, outages(faults, brokers), missing),
         cuts=cuts_of(overlay, cutting, lingering, run_end),

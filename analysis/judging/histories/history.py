@@ -10,6 +10,7 @@ from analysis.judging.histories.adjacency import Adjacency
 from analysis.judging.histories.cuts import NO_CUTS, Cuts
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
+from analysis.judging.histories.starting import BrokerStart
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from record.promises import Promises
@@ -127,6 +128,8 @@ class History:
     """The time without each session, explained or not: from each break to the next session."""
     restarts: Mapping[str, Intervals] = field(default_factory=dict)
     """Time from each fault that ended a broker until it ran again, with empty tables; by broker."""
+    starts: Sequence[BrokerStart] = ()
+    """Starts of restarted brokers, at the ends of which their faults end."""
     missing_sessions: Sequence[MissingSession] = ()
     """Sessions whose absence a fault explains, but not for so long. They count as back from the time at which they were
     due."""

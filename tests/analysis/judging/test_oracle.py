@@ -9,13 +9,15 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import Summary
-from tests.analysis.history import joined, write_run
+from record.time_units import SECOND
+from tests.analysis.history import RECOVERY, joined, write_run
 from tests.analysis.judging.judged import assert_judged, delivery
 from tests.analysis.oracle_cases import ORDER, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_failures import BROKEN, SLOW
+from tests.analysis.oracle_cases_of_slow_starts import SLOW_STARTS
 from tests.analysis.oracle_cases_of_withdrawals import REFUSED, RIGHTLY_REFUSED
 
-CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *ORDER, *REFUSED, *RIGHTLY_REFUSED]
+CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *SLOW_STARTS, *ORDER, *REFUSED, *RIGHTLY_REFUSED]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "overtaken", "unconfirmed")
 
@@ -69,3 +71,12 @@ def test_ten_examples_of_a_defect_are_enough(tmp_path: Path) -> None:
     assert summary.variants[0].delivery.lost == 25
     assert [e.publication for e in summary.variants[0].delivery.examples] == [f"P:{number:02}" for number in range(10)]
     assert summary.fidelity == summary.variants[0].fidelity == "UNKNOWN"
+
+
+def test_slow_starts_are_named_with_the_time_that_they_took(judged: Summary) -> None:
+    variants = {variant.name: variant for variant in judged.variants}
+    (slow,) = variants["it started slowly"].slow_starts or []
+    assert (slow.broker, slow.restarted_ns) == ("B1", 110 * SECOND)
+    assert slow.in_words() == f"B1 took {RECOVERY + 8.9:.1f} s from its restart until it listened for clients"
+    for name in ("it was back late, and nobody looked", "it listened, and was back late"):
+        assert not variants[name].slow_starts

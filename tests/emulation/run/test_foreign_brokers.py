@@ -111,6 +111,28 @@ def test_an_image_runs_as_unprivileged_as_our_own_through_a_kill(tmp_path: Path)
     assert not [check for check in fidelity if check["name"].startswith("planned faults") and check["value"]]
 
 
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("defect", "verdicts", "slow"),
+    [("start_slowly_again", ["correct"], ["B2"]), ("listen_and_take_nobody_back", ["lost", "session broken"], [])],
+)
+def test_a_slow_start_is_no_broken_session_and_a_listener_without_sessions_is(
+    tmp_path: Path, defect: str, verdicts: list[str], slow: list[str]
+) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": defect}
+    mine = {
+        "level": 1,
+        "command": [sys.executable, str(BROKER)],
+        "environment": environment,
+        "limits": {"reconnect_last": "1s"},
+    }
+    faults = "[{at: 4s, kill: B2}, {at: 5s, restart: B2}]"
+    _, printed, directory = _run(tmp_path, "process", brokers=mine, run="14s", faults=faults)
+    (variant,) = _summary(directory)["variants"]
+    assert variant["delivery"]["verdicts"] == verdicts, printed
+    assert [start["broker"] for start in variant.get("slow_starts", [])] == slow
+
+
 @pytest.mark.parametrize(
     ("brokers", "sentence"),
     [

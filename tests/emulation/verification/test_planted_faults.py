@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ import pytest
 from broker_service.core.disturber import Disturber
 from emulation.fidelity import thresholds
 from emulation.planning.plan import make_plan
+from emulation.simulation.fault_observer import SimulatedObserver
 from emulation.simulation.links import Direction
 from emulation.simulation.overlay_brokers import SimulatedBrokers
 from emulation.simulation.overlay_links import SimulatedLinks
 from emulation.simulation.run import simulate
+from emulation.verification.seen import BrokerSeen
 from record.fidelity import Check, FidelityVerdict
 from scenario.loading import load
 
@@ -132,6 +134,28 @@ def test_what_is_not_healed_at_the_end_is_named(tmp_path: Path, monkeypatch: pyt
     found = verdict(tmp_path, SCENARIO)
     assert found.verdict is FidelityVerdict.INVALID
     assert "link_up of B5->B6 at 7 s: none of" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("begun", "said"), [(2, "40 of 40 changes"), (10_000, "restart of B2 at 2.5 s: the broker was still starting")]
+)
+def test_a_broker_that_starts_slowly_is_no_fault_that_did_not_happen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: int, said: str
+) -> None:
+    """The broker of the second incarnation is seen to start at so many looks, and to answer afterwards."""
+    looks = iter(range(10_000))
+    see = SimulatedObserver.brokers
+
+    def seen(observer: SimulatedObserver, brokers: Sequence[str]) -> Mapping[str, BrokerSeen]:
+        found = dict(see(observer, brokers))
+        if (second := found.get("B2")) is not None and second.incarnation == 2 and next(looks) < begun:
+            found["B2"] = replace(second, works=False, incarnation=None, starting=True)
+        return found
+
+    monkeypatch.setattr(SimulatedObserver, "brokers", seen)
+    found = verdict(tmp_path, SCENARIO)
+    assert found.verdict is FidelityVerdict.VALID, found.detail
+    assert said in found.detail
 
 
 def test_disturbed_messages_are_verified_from_the_log(tmp_path: Path) -> None:
