@@ -144,12 +144,14 @@ class Agent:
         reach."""
         share = self._share
         peers: dict[str, Peer] = {}
-        for name, far in others.items():
-            require_route(far.address)
-            peers[name] = Peer(name, far.address, far.clock(Clock.MONOTONIC).delay)
+        for number, member in enumerate(share.members):
+            if (far := others.get(member.name)) is not None:
+                require_route(far.address)
+                peers[member.name] = Peer(member.name, far.address, number, far.clock(Clock.MONOTONIC).delay)
         run = hashlib.sha256(f"{share.run_id}/{self._variants}".encode()).digest()
         return HostTunnels(
             address=share.member.address,
+            number=share.number,
             peers={broker: peers[host] for broker, host in placement.items() if host != share.host},
             vxlan_port=share.vxlan_port,
             echo_port=share.echo_port,

@@ -35,6 +35,8 @@ class Peer:
     name: str
     address: str
     """IPv4 address at which this host reaches it."""
+    number: int
+    """Its place among the hosts of the run."""
     delay: float = 0.0
     """One-way delay to it in seconds, which is subtracted from the delays of links."""
 
@@ -56,18 +58,21 @@ class HostTunnels:
 
     address: str
     """IPv4 address of this host."""
+    number: int
+    """The place of this host among those of the run."""
     peers: Mapping[BrokerId, Peer]
     """The host of each broker that is on another host."""
     vxlan_port: int
     echo_port: int
     first_identifier: int
-    """The VXLAN network identifier of link 0; the others follow."""
+    """The VXLAN network identifier of the first pair of hosts; those of the others follow."""
     token: bytes
     responder: ResponderProcess
 
-    def identifier(self, index: int) -> int:
-        """The VXLAN network identifier of the `index`-th link: the same on both of its hosts."""
-        return (self.first_identifier + index) % (1 << 24)
+    def identifier(self, peer: Peer) -> int:
+        """The VXLAN network identifier of this host and another: the same on both."""
+        low, high = sorted((self.number, peer.number))
+        return (self.first_identifier + high * (high - 1) // 2 + low) % (1 << 24)
 
 
 class ResponderProcess:

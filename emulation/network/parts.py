@@ -197,7 +197,7 @@ class NetworkParts:
             index, half(names, side, peer), (node, self._exchange) if side == 0 else (self._exchange, node)
         )
         node.want(f"link set dev {names.interfaces[side]} mtu {LINK_MTU}")
-        self._exchange.tunnel(names, side, index, self._tunnels, peer)
+        self._exchange.join(names, side, self._tunnels, peer)
         return link
 
     def _receive_probes(self) -> None:
@@ -232,6 +232,12 @@ class NetworkParts:
 
 
 def _require_tools() -> None:
-    for tool, package in (("mnexec", "mininet"), ("ifconfig", "net-tools"), ("ip", "iproute2"), ("tc", "iproute2")):
+    for tool, package in (
+        ("mnexec", "mininet"),
+        ("ifconfig", "net-tools"),
+        ("ip", "iproute2"),
+        ("bridge", "iproute2"),
+        ("tc", "iproute2"),
+    ):
         if shutil.which(tool) is None:
             raise NetworkError(f"the program {tool} is missing: install the package {package}")

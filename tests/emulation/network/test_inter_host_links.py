@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import socket
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -13,6 +15,7 @@ from typing import TypeVar
 
 import pytest
 
+from emulation.host.journal import Resource
 from emulation.network.host_tunnels import VXLAN_PORT, HostTunnels, Peer, ResponderProcess, require_route
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace, run_in_namespace
@@ -26,6 +29,8 @@ from topology.model import Overlay
 pytestmark = pytest.mark.container
 
 ADDRESSES = ("192.168.77.1", "192.168.77.2")
+UNUSED = 0x88B5
+"""An Ethernet type for local experiments (IEEE 802)."""
 HOMES = {"A": 0, "B": 1, "C": 1}
 _Result = TypeVar("_Result")
 
@@ -52,12 +57,29 @@ def hosts() -> Iterator[tuple[int, int]]:
         host.communicate()
 
 
+class Processes:
+    """A journal that remembers the processes of a network's parts."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, int] = {}
+
+    def creating(self, resource: Resource, name: str) -> None:
+        """Does nothing, because no process exists yet."""
+
+    def started(self, name: str, pid: int) -> None:
+        self.by_name[name] = pid
+
+    def removed(self, resource: Resource, name: str) -> None:
+        self.by_name.pop(name, None)
+
+
 class TwoHosts:
     """An overlay's network over two hosts."""
 
     def __init__(self, hosts: tuple[int, int], overlay: Overlay, run_id: str, delay: float = 0.0) -> None:
         self._hosts = hosts
         self._stack = ExitStack()
+        self.processes = Processes(), Processes()
         self._token = secrets.token_bytes(TOKEN_BYTES)
         homes = {broker.id: HOMES[broker.id] for broker in overlay.brokers}
         self.networks = [
@@ -84,15 +106,20 @@ class TwoHosts:
         tunnels = HostTunnels(
             address=ADDRESSES[side],
             peers={
-                broker: Peer(f"host{home}", ADDRESSES[home], delay) for broker, home in homes.items() if home != side
+                broker: Peer(f"host{home}", ADDRESSES[home], home, delay)
+                for broker, home in homes.items()
+                if home != side
             },
+            number=side,
             vxlan_port=VXLAN_PORT,
             echo_port=ECHO_PORT,
             first_identifier=1 << 23,
             token=self._token,
             responder=responder,
         )
-        return EmulatedNetwork(overlay, f"{run_id}-{side}", LinkDriver.USERSPACE, seed=1, tunnels=tunnels)
+        return EmulatedNetwork(
+            overlay, f"{run_id}-{side}", LinkDriver.USERSPACE, journal=self.processes[side], seed=1, tunnels=tunnels
+        )
 
 
 @pytest.fixture
@@ -148,6 +175,34 @@ def test_a_crossing_link_has_its_properties_in_either_direction(build: Callable[
     assert changed.delay_measured == pytest.approx(0.015, abs=0.003)
     with pytest.raises(NetworkError, match="are shaped on host host1"):
         near.cut(LinkDirection("B", "A"))
+
+
+def test_two_links_between_two_hosts_share_a_tunnel_and_stay_apart(build: Callable[..., TwoHosts]) -> None:
+    both = build(overlay_of(Link("A", "B"), Link("A", "C")))
+    both.start()
+    near, far = both.networks
+    for side, processes in enumerate(both.processes):
+        (exchange,) = (pid for name, pid in processes.by_name.items() if name.endswith("-exchange"))
+        shown = json.loads(run_in_namespace(exchange, ["ip", "-json", "-details", "link", "show"]).stdout)
+        kinds = Counter(device.get("linkinfo", {}).get("info_kind", "none") for device in shown)
+        assert kinds["vxlan"] == kinds["bridge"] == 1 and kinds["tun"] == 2, (side, kinds)
+
+    with ExitStack() as stack:
+        frames = {
+            broker: stack.enter_context(
+                in_namespace(network.pid(broker), lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+            )
+            for broker, network in (("A", near), ("B", far), ("C", far))
+        }
+        for number, broker in enumerate("BC"):
+            frames[broker].settimeout(20)
+            frames[broker].bind((far.ends(broker)[0].interface, UNUSED))
+            for target in ("ffffffffffff", "020000000909", f"0200{number:06x}0b"):
+                frame = bytes.fromhex(f"{target}0200{number:06x}0a{UNUSED:04x}") + broker.encode() * 50
+                frames["A"].sendto(frame, (near.ends("A")[number].interface, 0))
+        for broker in "BC":  # frames to all, and to strangers, were sent before, and have not come
+            received = frames[broker].recv(200)
+            assert (received[:2], received[14:]) == (b"\x02\x00", broker.encode() * 50), received
 
 
 def test_what_the_underlay_takes_is_taken_off(build: Callable[..., TwoHosts], monkeypatch: pytest.MonkeyPatch) -> None:
