@@ -4,6 +4,7 @@ Variables that a host, a group or the whole inventory may have:
 
     brokerlab_address      IPv4 address at which the other hosts reach it; by default `ansible_host`, if that is one
     brokerlab_brokers      list of brokers that must be on this host; the others are placed automatically
+    brokerlab_weight       a number above 0: the host's part of the brokers relative to the others; 1 by default
     brokerlab_directory    directory of brokerlab and of running shares on the host; /var/lib/brokerlab by default
     brokerlab_python       Python with all packages; by default `brokerlab hosts prepare` makes an environment
     brokerlab_vxlan_port, brokerlab_echo_port    UDP ports, the same for all hosts
@@ -12,6 +13,7 @@ Variables that a host, a group or the whole inventory may have:
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +71,10 @@ def _member(file: Path, name: str, variables: Mapping[str, Any]) -> Member:
             f"{file}: {name}: brokerlab_address: {given!r} is not an IPv4 address; give the one at which the other "
             "hosts reach it"
         ) from error
-    return Member(name=name, address=str(address), brokers=tuple(brokers))
+    weight = variables.get("brokerlab_weight", 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+        raise BadInputError(f"{file}: {name}: brokerlab_weight: a number above 0, not {weight!r}")
+    return Member(name=name, address=str(address), brokers=tuple(brokers), weight=float(weight))
 
 
 def _port(file: Path, inventory: Inventory, variable: str, default: int) -> int:

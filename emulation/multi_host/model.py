@@ -21,6 +21,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """IPv4 address at which the other hosts reach it."""
     brokers: tuple[str, ...] = ()
     """The brokers that the inventory puts there; the others are placed automatically."""
+    weight: float = 1.0
+    """Its part of the brokers, relative to that of the other hosts."""
 
 
 class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

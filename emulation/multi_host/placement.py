@@ -1,9 +1,9 @@
 """The placement of brokers on hosts: the same overlay and hosts always give the same placement.
 
-A broker that the inventory puts on a host is placed there. The others are spread evenly, with few links between hosts:
-first in runs along the overlay (breadth first, so that neighbours are near each other), then by exchanges of two
-brokers on different hosts, as long as an exchange reduces the number of such links, as Kernighan and Lin (1970) do for
-two parts.
+A broker that the inventory puts on a host is placed there. The others are spread by the hosts' weights, evenly where
+these are equal, with few links between hosts: first in runs along the overlay (breadth first, so that neighbours are
+near each other), then by exchanges of two brokers on different hosts, as long as an exchange reduces the number of such
+links, as Kernighan and Lin (1970) do for two parts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def place_brokers(overlay: Overlay, members: Sequence[Member]) -> Placement:
         for member, room in zip(members, rooms, strict=True)
         if not room and member.name not in placed.values()
     ]:
-        raise BadInputError(f"brokerlab_brokers: {', '.join(empty)} would have no broker; leave some to it")
+        raise BadInputError(
+            f"{', '.join(empty)} would have no broker by brokerlab_brokers and brokerlab_weight: leave some to it"
+        )
     graph: networkx.Graph[BrokerId] = networkx.Graph()
     graph.add_nodes_from(brokers)
     graph.add_edges_from((link.a, link.b) for link in overlay.links)
@@ -71,11 +73,18 @@ def _wanted(overlay: Overlay, members: Sequence[Member]) -> dict[BrokerId, str]:
 
 
 def _rooms(members: Sequence[Member], placed: Placement, brokers: int) -> list[int]:
-    """Number of unplaced brokers each host receives so that the hosts end up with equal totals where possible."""
+    """Number of unplaced brokers each host receives so that totals are as the hosts' weights where possible.
+
+    Each broker goes where it leaves the fewest for a unit of weight, so a host of weight 2 has two before another of
+    weight 1 has more than one.
+    """
     has = [sum(host == member.name for host in placed.values()) for member in members]
     rooms = [0] * len(members)
     for _ in range(brokers - len(placed)):
-        least = min(range(len(members)), key=lambda number: (has[number] + rooms[number], number))
+        least = min(
+            range(len(members)),
+            key=lambda number: ((has[number] + rooms[number] + 1) / members[number].weight, number),
+        )
         rooms[least] += 1
     return rooms
 

@@ -27,7 +27,7 @@ def test_hosts_are_read_in_their_order(tmp_path: Path) -> None:
     file = write(
         tmp_path,
         "    z: {ansible_host: 10.9.0.3, brokerlab_brokers: [B1, B2]}\n"
-        "    a: {ansible_host: a.example.org, brokerlab_address: 10.9.0.4}\n    10.9.0.5:\n",
+        "    a: {ansible_host: a.example.org, brokerlab_address: 10.9.0.4, brokerlab_weight: 2.5}\n    10.9.0.5:\n",
         "{brokerlab_vxlan_port: 4000}",
     )
     hosts = read_hosts(file, tmp_path / "private")
@@ -36,6 +36,7 @@ def test_hosts_are_read_in_their_order(tmp_path: Path) -> None:
         ("a", "10.9.0.4", ()),
         ("10.9.0.5", "10.9.0.5", ()),
     ]
+    assert [member.weight for member in hosts.members] == [1.0, 2.5, 1.0]
     assert (hosts.vxlan_port, hosts.echo_port) == (4000, 14788)
     assert not (tmp_path / "private").exists()
 
@@ -43,6 +44,10 @@ def test_hosts_are_read_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
+        ("    a: {ansible_host: 10.9.0.1, brokerlab_weight: -1}\n", "a: brokerlab_weight: a number above 0, not -1"),
+        ("    a: {ansible_host: 10.9.0.1, brokerlab_weight: .inf}\n", "a: brokerlab_weight: a number above 0"),
+        ("    a: {ansible_host: 10.9.0.1, brokerlab_weight: heavy}\n", "a: brokerlab_weight: .*, not 'heavy'"),
+        ("    a: {ansible_host: 10.9.0.1, brokerlab_weight: yes}\n", "a: brokerlab_weight: a number above 0"),
         ("    a: {ansible_host: a.example.org}\n", "a: brokerlab_address: 'a.example.org' is not an IPv4 address"),
         ("    a: {ansible_host: 10.9.0.1, brokerlab_brokers: B1}\n", "a: brokerlab_brokers: a list of brokers' names"),
         (

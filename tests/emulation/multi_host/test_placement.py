@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
+import msgspec
 import networkx
 import pytest
 from hypothesis import given
@@ -76,6 +77,26 @@ def test_what_the_inventory_wants_is_done_and_the_rest_is_spread() -> None:
     assert Counter(placement.values()) == {"h1": 3, "h2": 3}
     everything = place_brokers(overlay, members(2, h1=tuple(f"B{n}" for n in range(5)), h2=("B5",)))
     assert Counter(everything.values()) == {"h1": 5, "h2": 1}
+
+
+def test_hosts_get_brokers_by_their_weights() -> None:
+    overlay = overlay_of(networkx.path_graph(12))
+
+    def placed(*weights: float, **wanted: tuple[str, ...]) -> list[int]:
+        hosts = [
+            msgspec.structs.replace(host, weight=weight)
+            for host, weight in zip(members(len(weights), **wanted), weights, strict=True)
+        ]
+        placement = place_brokers(overlay, hosts)
+        assert links_between_hosts(overlay, placement) == len(weights) - 1
+        return [Counter(placement.values())[host.name] for host in hosts]
+
+    assert placed(1, 2, 1) == [3, 6, 3]
+    assert placed(8, 16, 8) == [3, 6, 3]
+    assert placed(0.5, 2.5) == [2, 10]
+    assert placed(1, 2, 1, h1=("B0", "B1", "B2", "B3")) == [4, 6, 2]  # what is wanted counts
+    with pytest.raises(BadInputError, match="h2 would have no broker by brokerlab_brokers and brokerlab_weight"):
+        placed(100, 1)
 
 
 def test_what_cannot_be_placed_is_told() -> None:
