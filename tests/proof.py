@@ -7,7 +7,7 @@ defects, and so prove what other tests find, take a part of them in `make test`,
 Tests with the marker `proof` prove more than one change needs to know: clusters, several hosts, cases on real brokers
 that pass in the simulator, runs that take seconds and differ little from quicker ones, and all of `tests/properties`.
 `make test` runs a sixth of them, which the revision draws, so that some changes together run all; `make proof` runs
-all, and so does a command that names files or tests."""
+all, and so does a command that names files or tests. Those with the marker `whole` take minutes; no part has them."""
 
 from __future__ import annotations
 
@@ -69,8 +69,11 @@ def is_proof(test: pytest.Item) -> bool:
 
 
 def left_out_of(tests: Iterable[pytest.Item], number: int) -> list[pytest.Item]:
-    """The proofs of all other parts; tests come in the order of their files."""
-    return [test for place, test in enumerate(filter(is_proof, tests)) if place % _PARTS != number]
+    """The proofs of all other parts, and those of no part; tests come in the order of their files."""
+    all_tests = list(tests)
+    whole = [test for test in all_tests if test.get_closest_marker("whole") is not None]
+    shared = (test for test in all_tests if is_proof(test) and test not in whole)
+    return [*whole, *(test for place, test in enumerate(shared) if place % _PARTS != number)]
 
 
 def drawn(defects: Iterable[T]) -> list[T]:

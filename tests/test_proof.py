@@ -31,6 +31,11 @@ def test_each_proof_is_in_one_part_and_all_other_tests_in_each() -> None:
     assert set().union(*left_out) == proofs
 
 
+def test_proofs_of_minutes_are_in_no_part() -> None:
+    tests = [item("whole/x"), *map(item, TESTS)]
+    assert all("whole/x" in {test.name for test in left_out_of(tests, number)} for number in range(6))
+
+
 def test_properties_are_proofs_without_the_mark() -> None:
     assert is_proof(item("tests/properties/test_x.py::test_y"))
     assert not is_proof(item("tests/wire/test_x.py::test_y"))

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from command_line.commands.hosts_check import HostsCheck, as_tables
 from emulation.ansible import PlayCancelledError, Played, TaskResult, play
 from emulation.host.room import Host, shared_by
-from emulation.multi_host.check import Facts
 from emulation.multi_host.connection import connections
 from emulation.multi_host.inventory import Hosts, read_hosts
 from emulation.multi_host.product import pack
 from emulation.multi_host.run import check_variables, clean_variables, examined
+from emulation.multi_host.self_test import SECONDS
+from emulation.planning.plan import Plan, make_plan
 from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.upkeep.clean import clean
 from record.exit_codes import ExitCode
 from record.host_speed import LoopTimes, slowest_of
+from scenario.loading import load
+from scenario.shipped import file_of
+
+
+@dataclass(frozen=True, slots=True)
+class HostsCheckRequest:
+    """The user's request."""
+
+    inventory: Path
+    scenario: Path | None
+    """The scenario whose run is asked about."""
+    overrides: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +71,9 @@ class _Stage:
 
 
 @contextmanager
-def _stage(inventory: Path) -> Iterator[_Stage]:
-    """Prepares plays on the hosts. Raises `BadInputError` for a file that is not an inventory."""
+def _stage(inventory: Path, console: Console) -> Iterator[_Stage]:
+    """Prepares plays on the hosts, whose tasks are printed on the console. Raises `BadInputError` for a file that is
+    not an inventory."""
     with tempfile.TemporaryDirectory(prefix="hosts-") as directory, Interrupt() as interrupt:
         private = Path(directory)
         hosts = read_hosts(inventory, private / "ansible")
@@ -68,26 +81,28 @@ def _stage(inventory: Path) -> Iterator[_Stage]:
         archive = private / "product.tar.gz"
         archive.write_bytes(product.content)
         with connections(private / "ssh") as connection:
-            console = Console(highlight=False)
             yield _Stage(hosts, product.name, archive, console, private, connection, interrupt)
 
 
 def prepare_hosts(inventory: Path) -> ExitCode:
     """`brokerlab hosts prepare`."""
-    with _stage(inventory) as stage:
+    with _stage(inventory, Console(highlight=False)) as stage:
         count = len(stage.hosts.members)
         stage.console.print(f"preparing {count} host{'s' if count != 1 else ''} (minutes the first time)")
         try:
             stage.play("prepare.yml", {})
         except PlayCancelledError:
             return _interrupted(stage.console)
-        return _check(stage)
+        return _check(stage, None, as_tables)
 
 
-def check_hosts(inventory: Path) -> ExitCode:
-    """`brokerlab hosts check`."""
-    with _stage(inventory) as stage:
-        return _check(stage)
+def check_hosts(request: HostsCheckRequest, show: Callable[[HostsCheck], None]) -> ExitCode:
+    """`brokerlab hosts check`. Progress goes to the standard error output. Raises `UserError`s."""
+    plan = None
+    if request.scenario is not None:
+        plan = make_plan(load(file_of(request.scenario, "scenario"), request.overrides))
+    with _stage(request.inventory, Console(highlight=False, stderr=True)) as stage:
+        return _check(stage, plan, show)
 
 
 def shared_host(inventory: Path, most: int) -> tuple[Host, LoopTimes]:
@@ -97,19 +112,20 @@ def shared_host(inventory: Path, most: int) -> tuple[Host, LoopTimes]:
 
     Raises `UserError`s, and `Interrupted` where the user ended it.
     """
-    with _stage(inventory) as stage:
+    with _stage(inventory, Console(highlight=False)) as stage:
         try:
-            facts = examined(stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members)))
+            facts = examined(_examined(stage, {}))
         except PlayCancelledError as error:
             raise Interrupted from error
-        found = [facts[member.name] for member in stage.hosts.members[:most]]
-        return shared_by([host.room for host in found]), slowest_of(host.loops for host in found)
+        weights = {member.name: member.weight for member in stage.hosts.members[:most]}
+        room = shared_by({name: facts[name].room for name in weights}, weights)
+        return room, slowest_of(facts[name].loops for name in weights)
 
 
 def clean_hosts(inventory: Path) -> ExitCode:
     """`brokerlab hosts clean`."""
     clean(None)  # what a killed command still plays on hosts
-    with _stage(inventory) as stage:
+    with _stage(inventory, Console(highlight=False)) as stage:
         try:
             played = stage.play("clean.yml", clean_variables())
         except PlayCancelledError:
@@ -119,29 +135,19 @@ def clean_hosts(inventory: Path) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def _check(stage: _Stage) -> ExitCode:
+def _examined(stage: _Stage, variables: Mapping[str, Any]) -> Played:
+    return stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members) | dict(variables))
+
+
+def _check(stage: _Stage, plan: Plan | None, show: Callable[[HostsCheck], None]) -> ExitCode:
+    """Examines and tests the hosts, and shows what they carry: also of a plan, if there is one."""
+    stage.console.print(f"testing each host for {SECONDS:g} s", markup=False)
     try:
-        facts = examined(stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members)))
+        found = HostsCheck.of(stage.hosts.members, _examined(stage, {"self_test_seconds": SECONDS}), plan)
     except PlayCancelledError:
         return _interrupted(stage.console)
-    stage.console.print(_table(stage.hosts, facts))
-    for host, fact in facts.items():
-        for obstacle in fact.obstacles:
-            stage.console.print(f"{host} cannot take part: {obstacle}", markup=False, soft_wrap=True)
-        for rung, obstacle in (("container", fact.container), *fact.links.items()):
-            if obstacle:
-                stage.console.print(f"{host}: {rung} does not work: {obstacle}", markup=False, soft_wrap=True)
-    return ExitCode.HOST if any(fact.obstacles for fact in facts.values()) else ExitCode.CORRECT
-
-
-def _table(hosts: Hosts, facts: Mapping[str, Facts]) -> Table:
-    table = Table("host", "address", "runtime", "links", "takes part", box=None, pad_edge=False)
-    for member in hosts.members:
-        found = facts[member.name]
-        links = next((name for name, obstacle in found.links.items() if not obstacle), "none")
-        ready = Text("no", style="red") if found.obstacles else Text("yes", style="green")
-        table.add_row(member.name, member.address, "process" if found.container else "container", links, ready)
-    return table
+    show(found)
+    return ExitCode.HOST if found.refused or any(host.obstacles for host in found.hosts) else ExitCode.CORRECT
 
 
 def _interrupted(console: Console) -> ExitCode:

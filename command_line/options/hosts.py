@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from command_line.completions import scenario_names
 from command_line.help import BAD_INPUT, HELP_OPTIONS, INTERRUPTED, epilog
+from command_line.options.shared import SetOption, overrides
 from record.exit_codes import ExitCode
 
 app = typer.Typer(
@@ -42,14 +44,35 @@ def prepare(inventory: InventoryArgument) -> None:
 @app.command(
     epilog=epilog(
         "brokerlab hosts check inventory.yaml",
-        codes={ExitCode.CORRECT: "every host can take part"} | _REFUSED,
+        "brokerlab hosts check inventory.yaml quickstart --set time_dilation=2",
+        "brokerlab hosts check inventory.yaml --json",
+        codes={
+            ExitCode.CORRECT: "every host can take part, and they carry the scenario",
+            ExitCode.HOST: "some host lacks something, is unreachable or carries less than its share; each is named",
+        }
+        | BAD_INPUT
+        | INTERRUPTED,
     )
 )
-def check(inventory: InventoryArgument) -> None:
-    """Show the capabilities of each host, and the obstacles to the others."""
-    from command_line.commands.hosts import check_hosts
+def check(
+    inventory: InventoryArgument,
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SCENARIO]",
+            help="A scenario whose shares are predicted, and refused where a host does not carry its own.",
+            autocompletion=scenario_names,
+        ),
+    ] = None,
+    *,
+    settings: SetOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+) -> None:
+    """Show the capabilities of each host, the obstacles to the others, and what it carries by a test of 5 s."""
+    from command_line.commands import hosts, hosts_check
 
-    raise typer.Exit(check_hosts(inventory))
+    request = hosts.HostsCheckRequest(inventory, scenario, overrides(settings))
+    raise typer.Exit(hosts.check_hosts(request, hosts_check.as_json if as_json else hosts_check.as_tables))
 
 
 @app.command(

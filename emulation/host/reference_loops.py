@@ -126,9 +126,14 @@ _LOOPS: Mapping[Reference, Callable[[], AbstractContextManager[Loop]]] = {
 }
 
 
+def looping(reference: Reference) -> AbstractContextManager[Loop]:
+    """A loop, which does its work once at each call."""
+    return _LOOPS[reference]()
+
+
 def time_of(reference: Reference) -> int:
     """Nanoseconds of processor time of one pass of a loop, the least of `ROUNDS`."""
-    with _LOOPS[reference]() as loop:
+    with looping(reference) as loop:
         return quickest(max(1, ROUNDS // _STAY), lambda: min(_timed(loop) for _ in range(min(ROUNDS, _STAY))))
 
 

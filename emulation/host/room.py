@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,12 +29,16 @@ def this_host(proc: Path = Path("/proc"), container: Path = Path("/sys/fs/cgroup
     return Host(processors, memory)
 
 
-def shared_by(hosts: Sequence[Host]) -> Host:
-    """The room of several hosts for an overlay that they share.
+def shared_by(hosts: Mapping[str, Host], weights: Mapping[str, float]) -> Host:
+    """The room of several hosts for an overlay that they share by their weights.
 
-    All get as many brokers, so each counts as much as the smallest one: what the others have more stays unused.
+    The overlay is full when the first host is: what the others have more stays unused.
     """
-    return Host(len(hosts) * min(host.processors for host in hosts), len(hosts) * min(host.memory for host in hosts))
+    whole = sum(weights[name] for name in hosts)
+    return Host(
+        int(min(host.processors * whole / weights[name] for name, host in hosts.items())),
+        int(min(host.memory * whole / weights[name] for name, host in hosts.items())),
+    )
 
 
 def _memory_in(container: Path) -> int | None:

@@ -30,4 +30,7 @@ def test_a_quota_of_the_container_bounds_the_processors(
 
 
 def test_hosts_that_share_an_overlay_count_as_much_as_the_smallest_each() -> None:
-    assert shared_by([Host(2, 100), Host(8, 50), Host(16, 400)]) == Host(6, 150)
+    hosts = {"a": Host(2, 100), "b": Host(8, 50), "c": Host(16, 400)}
+    assert shared_by(hosts, dict.fromkeys(hosts, 1.0)) == Host(6, 150)
+    assert shared_by(hosts, dict.fromkeys(hosts, 0.1)) == Host(6, 150)
+    assert shared_by(hosts, {"a": 1.0, "b": 2.0, "c": 5.0}) == Host(16, 200)

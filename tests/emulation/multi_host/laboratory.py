@@ -220,3 +220,16 @@ class Laboratory:
     def _configure(process: int, *commands: str) -> None:
         entered = ["nsenter", f"--net=/proc/{process}/ns/net", "--", "ip", "-batch", "-"]
         subprocess.run(entered, input="\n".join([*commands, ""]), text=True, check=True)
+
+
+def left_on(host: LabHost) -> list[str]:
+    """Processes of runs, interfaces, directories and shares that a run has left on a host."""
+    look = """
+        for process in /proc/[0-9]*; do
+            grep -qsz ^BROKERLAB_RUN= $process/environ && echo "$process $(tr '\\0' ' ' < $process/cmdline)"
+        done
+        ls -A /run/brokerlab 2>/dev/null
+        ip -brief link | grep -v -e ^lo -e ^eth0
+    """
+    shares = host.directory / "shares"
+    return [*host.run("bash", "-c", look).stdout.splitlines(), *(str(share) for share in shares.glob("*"))]

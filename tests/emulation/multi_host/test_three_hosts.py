@@ -20,7 +20,7 @@ from record import manifest
 from record.exit_codes import ExitCode
 from record.fidelity import Check, FidelityVerdict
 from record.time_units import SECOND
-from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory, copy_product
+from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory, copy_product, left_on
 from tests.outside.flooding import SOURCE, written
 from tests.waiting import await_true
 
@@ -79,19 +79,6 @@ DEFECT_SENTENCE = (
 )
 
 
-def left_on(host: LabHost) -> list[str]:
-    """Processes of runs, interfaces, directories and shares that a run has left on a host."""
-    look = """
-        for process in /proc/[0-9]*; do
-            grep -qsz ^BROKERLAB_RUN= $process/environ && echo "$process $(tr '\\0' ' ' < $process/cmdline)"
-        done
-        ls -A /run/brokerlab 2>/dev/null
-        ip -brief link | grep -v -e ^lo -e ^eth0
-    """
-    shares = host.directory / "shares"
-    return [*host.run("bash", "-c", look).stdout.splitlines(), *(str(share) for share in shares.glob("*"))]
-
-
 def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Laboratory, tmp_path: Path) -> None:
     scenario, out = tmp_path / "six.yaml", tmp_path / "runs"
     scenario.write_text(SCENARIO)
@@ -132,6 +119,28 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
         assert left_on(host) == []
     assert not list(run.glob("hosts/*/share.tar.gz")) and not (run / "ansible").exists()
     contention_is_known_on_all_hosts_or_one_is_named(run)
+
+
+def test_what_hosts_carry_is_told_and_a_plan_beyond_it_refused(laboratory: Laboratory, tmp_path: Path) -> None:
+    scenario = tmp_path / "six.yaml"
+    scenario.write_text(SCENARIO)
+    laboratory.write_inventory(h2={"brokerlab_weight": 4})
+    try:
+        code, said = laboratory.control("hosts", "check", laboratory.inventory, scenario, "--json")
+        found = json.loads(said[said.index("{") :])
+        assert code == (ExitCode.HOST if found["refused"] else ExitCode.CORRECT), said  # others may use this machine
+        assert [(host["name"], host["weight"], host["obstacles"]) for host in found["hosts"]] == [
+            ("h1", 1.0, []), ("h2", 4.0, []), ("h3", 1.0, []),
+        ]  # fmt: skip
+        assert all(host["capacity"]["processors"] > 0 and host["capacity"]["messages"] > 0 for host in found["hosts"])
+        assert [(share["host"], share["brokers"]) for share in found["shares"]] == [("h1", 1), ("h2", 4), ("h3", 1)]
+
+        heavy = ("--set", "workload.publications.rate=2000/s", "--set", "timeline.run=1s")
+        code, said = laboratory.control("hosts", "check", laboratory.inventory, scenario, *heavy)
+        assert code == ExitCode.HOST, said
+        assert "refused  base: h2 with 4 brokers needs " in said and "use --set time_dilation=" in said
+    finally:
+        laboratory.write_inventory()
 
 
 def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Path) -> None:
