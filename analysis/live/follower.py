@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,14 @@ import msgspec
 
 from analysis.live.frames import ShownPhase, State
 from analysis.live.tally import VariantTally
+from analysis.run_files.clocks import HostClock, clocks_of
 from analysis.run_files.logs import scenario_time
 from record.files import LOGS, MANIFEST, open_log
 from record.log import TraceRecord
 from record.manifest import Manifest, VariantRecord, read
 from record.time_units import SECOND
 from topology.files import load
+from topology.mobility.movement_files import load_movements
 
 _MOST_AT_ONCE = 8 << 20
 """Bytes of one log that a look reads, so that looks at large logs show progress."""
@@ -39,6 +42,8 @@ class Follower:
         self._manifest: Manifest | None = None
         self._manifest_written = (0, 0, 0)
         """Time, inode and size of the manifest that was read."""
+        self._clocks: Mapping[str, HostClock] = {}
+        """The clocks of log files of other hosts, whose logs come with the manifest that compares their clocks."""
         self._over = False
         self._decode = msgspec.json.Decoder(TraceRecord).decode
 
@@ -90,6 +95,7 @@ class Follower:
         with suppress(msgspec.DecodeError, OSError):
             self._manifest = read(self._run)
             self._manifest_written = written
+            self._clocks = clocks_of(self._manifest)
         for record in () if self._manifest is None else self._manifest.variants:
             if record.name in self._tallies:
                 self._tallies[record.name].phases = _phases(record)
@@ -100,7 +106,9 @@ class Follower:
             record = next((found for found in self._manifest.variants if found.name == variant), None)
             if record is None:
                 return None
-            tally = VariantTally(variant, load(self._run / record.topology), record.time_dilation, self.version)
+            overlay = load(self._run / record.topology)
+            moving = {} if record.movements is msgspec.UNSET else load_movements(self._run / record.movements)
+            tally = VariantTally(variant, overlay, moving, record.time_dilation, self.version)
             tally.phases = _phases(record)
             self._tallies[variant] = tally
         return self._tallies.get(variant)
@@ -119,12 +127,14 @@ class Follower:
             return None
         whole = read[: read.rfind(b"\n") + 1]
         log.offset += len(whole)
-        last = 0
+        last, clock = 0, self._clocks.get(path.name)
         for line in whole.splitlines():
             try:
                 record = self._decode(line)
             except msgspec.DecodeError:
                 continue
+            if clock is not None:
+                clock.bring_to_run_time([record])
             last = record.time
             if (tally := self._tally(record.variant)) is not None:
                 tally.add(record)

@@ -18,6 +18,8 @@ class Strike(msgspec.Struct, frozen=True, array_like=True):
     """A broker, `A-B` for a link, `A->B` for one direction of it."""
     begins: bool
     """True for a fault, and for a link that vanished."""
+    at: float
+    """Seconds as frames count them, with decimals."""
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,12 +64,37 @@ class ShownPhase(msgspec.Struct, frozen=True, array_like=True):
     end: float
 
 
+Corner = tuple[float, float, float]
+"""Seconds from the start of the join phase, x and y: a point at which a broker that moves changes its direction."""
+
+
 class ShownOverlay(msgspec.Struct, frozen=True):
     """The map of a variant."""
 
     brokers: list[ShownBroker]
     links: list[tuple[int, int]]
     """Numbers of the sender and the receiver of each directed link, in order of the links' numbers."""
+    ways: list[list[Corner]] = []
+    """The corners of each broker's way, between which it moves straight; empty where brokers stay in place."""
+
+
+class Visit(msgspec.Struct, frozen=True, array_like=True):
+    """The first arrival of a publication at a broker."""
+
+    at: float
+    """Seconds as frames count them, to the microsecond."""
+    broker: int
+    """Number of the broker."""
+    sender: int
+    """Number of the broker that it came from; -1 for a client."""
+
+
+class Followed(msgspec.Struct, frozen=True, array_like=True):
+    """A publication whose way can be followed on the map."""
+
+    name: str
+    visits: list[Visit]
+    """In order of time."""
 
 
 class ShownVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,6 +105,10 @@ class ShownVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The map where it has changed; None where it has not."""
     phases: list[ShownPhase]
     frames: list[Frame]
+    followed: list[Followed] = []
+    """A sample of publications; empty until the run is over."""
+    verdict: str = ""
+    """The judge's sentence on deliveries; empty for a run that has not been judged."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

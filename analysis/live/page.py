@@ -1,8 +1,13 @@
-"""The page of a run, in one file. A server adds frames while the run goes on; the page of a finished run has all."""
+"""The page of a run, in one file. A server adds frames while the run goes on; the page of a finished run has all.
+
+The report has the same as one of its parts: `replay.html.j2`, with `Content`.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import base64
+import gzip
+from dataclasses import dataclass
 
 import msgspec
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -11,26 +16,37 @@ from markupsafe import Markup
 from analysis.live.frames import State
 from analysis.script_data import in_script
 
-TEMPLATES = Path(__file__).parent / "templates"
+
+@dataclass(frozen=True)
+class Content:
+    """A state as an element of the page holds it."""
+
+    content_type: str
+    text: Markup
+
+
+def plain(state: State) -> Content:
+    """The content of a page that gets more from its server."""
+    return Content("application/json", in_script(msgspec.json.encode(state).decode()))
+
+
+def packed(state: State) -> Content:
+    """The content of a file, compressed. Equal states have equal contents."""
+    text = base64.b64encode(gzip.compress(msgspec.json.encode(state), mtime=0)).decode()
+    return Content("application/gzip", Markup(text))  # noqa: S704 - letters and digits
 
 
 def live_page(state: State) -> str:
     """The page that begins with a state, and asks its server for what comes after it."""
-    return _page(state, "live")
+    return _page(state, "live", plain(state))
 
 
 def replay_page(state: State) -> str:
     """The page of a finished run, which needs neither server nor network."""
-    return _page(state, "replay")
+    return _page(state, "replay", packed(state))
 
 
-def _page(state: State, feed: str) -> str:
+def _page(state: State, feed: str, content: Content) -> str:
     environment = Environment(loader=PackageLoader("analysis.live"), autoescape=select_autoescape(["html", "j2"]))
-    return environment.get_template("live.html.j2").render(
-        run=state.run,
-        scenario=state.scenario,
-        feed=feed,
-        style=Markup((TEMPLATES / "live.css").read_text()),  # noqa: S704 - files of this package
-        script=Markup((TEMPLATES / "live.js").read_text()),  # noqa: S704
-        state=in_script(msgspec.json.encode(state).decode()),
-    )
+    template = environment.get_template("page.html.j2")
+    return template.render(run=state.run, scenario=state.scenario, feed=feed, state=content)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from analysis.live.follower import Follower
-from analysis.live.frames import State
 from analysis.live.page import live_page
 from analysis.live.serving import HTML, JSON, Answer, Versions, serve_while_it_goes_on
 
@@ -24,11 +22,9 @@ LOOK_EVERY = 0.5
 class RunPages:
     """The page of one run, from a follower that several browsers may ask."""
 
-    def __init__(self, follower: Follower, draw: Callable[[State], str]) -> None:
-        """`draw` makes the page from a state."""
+    def __init__(self, follower: Follower) -> None:
         self.versions = Versions()
         self._follower = follower
-        self._draw = draw
 
     def follow(self, over: threading.Event) -> None:
         """Looks at the logs until the run is over, and then once more."""
@@ -44,7 +40,7 @@ class RunPages:
     def answer(self, path: str, since: int, query: str) -> Answer | None:
         """The page, or the state after a version."""
         if path == "/":
-            return Answer(HTML, self._draw(self._follower.state()).encode())
+            return Answer(HTML, live_page(self._follower.state()).encode())
         return Answer(JSON, self.news(since)) if path == "/state" else None
 
     def news(self, since: int) -> bytes:
@@ -53,4 +49,4 @@ class RunPages:
 
 
 if __name__ == "__main__":
-    serve_while_it_goes_on(RunPages(Follower(Path(sys.argv[1])), live_page))
+    serve_while_it_goes_on(RunPages(Follower(Path(sys.argv[1]))))

@@ -52,6 +52,19 @@ class Pages(Protocol):
         """The changes after a version, in one line."""
 
 
+@dataclass(frozen=True, slots=True)
+class OnePage:
+    """A page that does not change."""
+
+    text: str
+
+    def answer(self, path: str, since: int, query: str) -> Answer | None:
+        return Answer(HTML, self.text.encode()) if path == "/" else None
+
+    def news(self, since: int) -> bytes:
+        return b"null"
+
+
 class Versions:
     """The versions of what is followed, which change while several browsers ask."""
 

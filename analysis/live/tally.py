@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from analysis.live.due import OPERATIONS, DueNotifications
 from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, Strike
+from analysis.live.journeys import JourneySample
+from analysis.live.ways import ways_of
 from analysis.run_files.logs import scenario_time
 from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
 from record.time_units import SECOND
 from topology.drawings.layout import layout
+from topology.link_properties import BrokerId
+from topology.mobility import Trajectory
 from topology.model import MeshLinks, Overlay
 
 LAG = 2 * SECOND
@@ -26,6 +31,8 @@ _CLASS = math.log(1.02)
 _OF_CLIENTS = OPERATIONS | {Event.PUBLISH, Event.NOTIFIED}
 _PLACES = 4
 """Decimals of coordinates."""
+_MILLISECONDS = 3
+"""Decimals of times."""
 
 
 @dataclass(slots=True)
@@ -73,15 +80,21 @@ def _percentile(delays: Counter[int], share: float) -> float | None:
 class VariantTally:
     """One variant, as far as its logs have been read."""
 
-    def __init__(self, name: str, overlay: Overlay, dilation: float, version: int) -> None:
-        """`version` is that of the look at the logs that found the variant."""
+    def __init__(
+        self, name: str, overlay: Overlay, movements: Mapping[BrokerId, Trajectory], dilation: float, version: int
+    ) -> None:
+        """`version` is that of the look at the logs that found the variant. `movements` are empty where brokers stay in
+        place."""
         self.name = name
         self.phases: list[ShownPhase] = []
         self._dilation = dilation
+        self._seconds_of_one = 1 / (dilation * SECOND)
+        """Seconds of the scenario in a nanosecond of the log."""
         self._brokers = [
             ShownBroker(broker, round(x, _PLACES), round(1 - y, _PLACES)) for broker, (x, y) in layout(overlay).items()
         ]
         self._number = {broker.name: number for number, broker in enumerate(self._brokers)}
+        self._ways = ways_of(movements, self._number) if movements else []
         self._version = version
         self._drawn_at = version
         """Version of the last change of the map."""
@@ -96,6 +109,8 @@ class VariantTally:
         self._clients: list[TraceRecord] = []
         self._newest = 0
         self._due = DueNotifications(self._owe, self._arrive)
+        self._journeys = JourneySample()
+        self._over = False
 
     def look(self, version: int) -> None:
         """Begins a look at the logs; what changes from now on is of this version."""
@@ -107,6 +122,9 @@ class VariantTally:
         self._newest = max(self._newest, record.time)
         if event is Event.SENT:
             self._second(record.time).sent[self._link(record.node, record.peer or "")] += 1
+        elif event is Event.RECEIVED:
+            if record.kind == Event.PUBLISH:
+                self._journeys.add(record)
         elif event is Event.QUEUE and record.peer is not None:
             link, second = self._link(record.node, record.peer), self._second(record.time)
             second.queues[link] = max(second.queues.get(link, (0, 0)), (record.time, record.queue or 0))
@@ -115,7 +133,8 @@ class VariantTally:
         elif event in FAULT_CHANGES or event in LINK_CHANGES:
             begins = event in (Event.FAULT, Event.VANISHED)
             kind = event.value if event in LINK_CHANGES else record.text or event.value
-            self._second(record.time).strikes.append((record.time, Strike(kind, record.peer or "", begins)))
+            at = round(record.time * self._seconds_of_one, _MILLISECONDS)
+            self._second(record.time).strikes.append((record.time, Strike(kind, record.peer or "", begins, at)))
         elif event in _OF_CLIENTS:
             self._clients.append(record)
             self._add_client(record)
@@ -126,6 +145,7 @@ class VariantTally:
 
         `unread` is the time from which some log has still to be read; None where all have been.
         """
+        self._over = over
         until = self._newest if over else self._newest - round(LAG * self._dilation)
         if unread is not None:
             until = min(until, unread)
@@ -140,9 +160,10 @@ class VariantTally:
         changed = sorted(at for at, second in self._seconds.items() if second.version > since)
         return ShownVariant(
             name=self.name,
-            overlay=ShownOverlay(self._brokers, list(self._links)) if self._drawn_at > since else None,
+            overlay=ShownOverlay(self._brokers, list(self._links), self._ways) if self._drawn_at > since else None,
             phases=self.phases,
             frames=[self._seconds[at].frame(at) for at in changed],
+            followed=self._journeys.followed(self._number, self._seconds_of_one) if self._over else [],
         )
 
     def _add_client(self, record: TraceRecord) -> None:

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from analysis.compare import RunComparison
 from analysis.compare.twin import read_twin_comparison
+from analysis.live.follower import Follower
+from analysis.live.frames import ShownVariant
 from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.report.figures.delay_penalty import PenaltyDistribution, read_delay_penalties
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
@@ -23,7 +25,7 @@ from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
-from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
+from analysis.tables.motion import Connectivity, DegreeOverTime
 from analysis.tables.placements import Placement
 from analysis.tables.results import read_table, table_file
 from analysis.tables.starts import Start
@@ -32,15 +34,15 @@ from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, NetworkUsage, QueueLength, RouteLength
 from record.errors import RunDirectoryError
 from record.fidelity import VariantFidelity
-from record.files import MANIFEST, RESULTS, SUMMARY, TWIN
+from record.files import LOGS, MANIFEST, RESULTS, SUMMARY, TWIN
 from record.load import Load
 from record.manifest import Manifest
-from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_Row = TypeVar(
-    "_Row", DeliveryByReceivers, RouteLength, NetworkUsage, DetectionDelays, Placement, Spread, Start, BufferSize
-)
+_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, NetworkUsage, DetectionDelays, Placement, Start, BufferSize)
+
+MOST_REPLAYED = 400_000_000
+"""Bytes of logs that are read again for the replay, about two million records."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,8 @@ class ReportData:
     connectivity: list[Connectivity]
     """Connectedness over time; empty where no overlay changed."""
     degrees: list[DegreeOverTime]
-    lifetimes: list[LinkLifetime]
-    spread: list[Spread]
-    """Spread of a sample of publications, in order of time."""
-    movements: Mapping[str, Mapping[str, Trajectory]]
-    """The trajectories of brokers, in seconds since the start of the join phase, of variants in which they move."""
+    replayed: Mapping[str, ShownVariant]
+    """The replay of each variant; empty where logs are too large to be read again for it, or elsewhere."""
     phases: list[PhaseTimes]
     burst_recoveries: list[BurstRecovery]
     """One for each variant with notifications of a burst; empty for a scenario without bursts."""
@@ -162,9 +161,7 @@ def read_report_data(directory: Path) -> ReportData:
         buffers=_of_some_runs(results, BufferSize),
         connectivity=sorted(read_table(results, Connectivity), key=lambda row: row.second),
         degrees=sorted(read_table(results, DegreeOverTime), key=lambda row: row.second),
-        lifetimes=read_table(results, LinkLifetime),
-        spread=sorted(_of_some_runs(results, Spread), key=lambda row: row.reached_ns),
-        movements=run.movements,
+        replayed=_replayed(directory),
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
         delay_penalties=read_delay_penalties(results, run.overlays, names),
@@ -174,6 +171,14 @@ def read_report_data(directory: Path) -> ReportData:
         planned_loads=read_loads(directory),
         twin=_read_twin(directory),
     )
+
+
+def _replayed(directory: Path) -> dict[str, ShownVariant]:
+    if sum(log.stat().st_size for log in (directory / LOGS).glob("*.jsonl")) > MOST_REPLAYED:
+        return {}
+    follower = Follower(directory)
+    follower.finish()
+    return {variant.name: variant for variant in follower.state().variants if variant.frames}
 
 
 def _read_twin(directory: Path) -> TwinData | None:

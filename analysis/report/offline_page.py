@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from analysis.report.embedding import plot_template
 
-_COMMON = "analysis.report"
-"""The package whose templates other pages use, too."""
+_COMMON, _REPLAY = "analysis.report", "analysis.live"
+"""The packages whose templates other pages use, too."""
 LIBRARY = "plotly-cartesian.min.js.gz"
 """The library in the folder `library` of that package."""
 
@@ -24,7 +24,7 @@ def page_templates(*packages: str) -> Environment:
     """The templates of these packages, before those that all pages have. The variable `plotly` is the library, packed;
     the template `plots.html.j2` includes it and all that plots need."""
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, _COMMON)]),
+        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, _COMMON, _REPLAY)]),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,

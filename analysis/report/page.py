@@ -40,7 +40,7 @@ from analysis.report.figures.twin import twin_plots, twin_rows
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.offline_page import page_templates
 from analysis.report.percentiles import PERCENTS
-from analysis.report.player import as_script, played
+from analysis.report.replayed import replay_in_report
 from analysis.report.runs_shown import RunsShown, runs_shown
 from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
@@ -147,7 +147,7 @@ def _page(data: ReportData, shown: RunsShown) -> str:
     """The whole page as text; `data` is that of all runs that are shown."""
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
-    compared, motion = composites.compared_placements(data.placements), played(data)
+    compared = composites.compared_placements(data.placements)
     templates = page_templates()
     templates.filters.update(beside=beside, with_code=with_code, milliseconds=milliseconds, unbroken=unbroken)
     return templates.get_template("report.html.j2").render(
@@ -162,8 +162,7 @@ def _page(data: ReportData, shown: RunsShown) -> str:
         recoveries=ranked(data.burst_recoveries),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
-        played=motion,
-        player_data=as_script(motion),
+        replay=replay_in_report(data),
         group_rates=_group_rate_plots(data),
         buffers=_plots_by_variant(data, data.buffers, buffers_figure, "buffers"),
         horizon=embedded(horizon_figure(data.buffers, variants), "horizon") if data.buffers else Markup(""),

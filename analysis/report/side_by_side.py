@@ -56,7 +56,7 @@ def side_by_side(runs: Sequence[ReportData]) -> ReportData:
         "summary": _joined_summary([run.summary for run in renamed]),
         "overlays": _merged(run.overlays for run in renamed),
         "fidelity": _merged(run.fidelity for run in renamed),
-        "movements": _merged(run.movements for run in renamed),
+        "replayed": _merged(run.replayed for run in renamed),
         "percentiles": [found for run in renamed for found in run.percentiles],
         "notable": _joined_notable([run.notable for run in renamed]),
         "twin": None,
@@ -92,7 +92,7 @@ def _renamed(run: ReportData, names: Names) -> ReportData:
         "fidelity": {
             names[name]: msgspec.structs.replace(found, name=names[name]) for name, found in run.fidelity.items()
         },
-        "movements": _by_new_name(run.movements, names),
+        "replayed": _by_new_name(run.replayed, names),
         "percentiles": [_row(row, names) for row in run.percentiles],
         "notable": Notable(
             defects=[dataclasses.replace(found, wanted=_row(found.wanted, names)) for found in notable.defects],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from record.log import TraceRecord
-from record.manifest import ClockOffset
+from record.manifest import ClockOffset, Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class HostClock:
 Clocks = Mapping[str, HostClock]
 """The clock of each log file, by the file's name; files of the run's own clock are left out."""
 ONE_CLOCK: Clocks = {}
+
+
+def clocks_of(manifest: Manifest) -> Clocks:
+    """The clock of each log file whose times are not of the run's clock."""
+    return {log: HostClock(host.offsets) for host in manifest.hosts if host.offsets for log in host.logs}
 
 
 def _at(sample: ClockOffset) -> int:

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import structs
 
-from analysis.run_files.clocks import Clocks, HostClock
+from analysis.run_files.clocks import Clocks, clocks_of
 from analysis.run_files.folders import Folder, LocalFolder, LogFile
 from analysis.run_files.logs import Dilations, scenario_time
 from analysis.run_files.processor_times import NodeTimes, SampledVariant, read_processor_times
@@ -109,7 +109,7 @@ class RunDirectory:
     @cached_property
     def clocks(self) -> Clocks:
         """The clock of each log file whose times are not of the run's clock."""
-        return {log: HostClock(host.offsets) for host in self.manifest.hosts if host.offsets for log in host.logs}
+        return clocks_of(self.manifest)
 
     @cached_property
     def nodes_on_hosts(self) -> Mapping[str, str]:

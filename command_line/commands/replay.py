@@ -8,10 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from analysis.live.follower import Follower
 from analysis.live.page import replay_page
-from analysis.live.server import RunPages
-from analysis.live.serving import PageServer
+from analysis.live.serving import OnePage, PageServer, Versions
+from analysis.report.replayed import replay_of
 from analysis.run_files.run_directory import read_manifest
 from command_line.commands.progress import shown_progress
 from record.errors import BadInputError
@@ -23,18 +22,16 @@ def replay_run(run: Path, html: Path | None) -> ExitCode:
     """`brokerlab replay`: shows a finished run on the page that shows one that goes on. Raises `UserError`s."""
     console = Console(highlight=False)
     read_manifest(run)
-    follower = Follower(run)
     with shown_progress(console, "reading the logs"):
-        follower.finish()
+        page = replay_page(replay_of(run))
     if html is not None:
         try:
-            replace_file(html, replay_page(follower.state()).encode())
+            replace_file(html, page.encode())
         except OSError as error:
             raise BadInputError(f"--html {html}: {error.strerror}") from None
         console.print(f"replay: {html}", markup=False, soft_wrap=True)
         return ExitCode.CORRECT
-    pages = RunPages(follower, replay_page)
-    with PageServer(pages, pages.versions) as server:
+    with PageServer(OnePage(page), Versions()) as server:
         console.print(f"replay   {server.address}", markup=False, soft_wrap=True)
         console.print("Ctrl-C ends it.")
         threading.Thread(target=server.serve_forever, daemon=True).start()

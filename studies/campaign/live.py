@@ -12,9 +12,9 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.live.follower import Follower
 from analysis.live.page import replay_page
 from analysis.live.serving import HTML, Answer, Versions, serve_while_it_goes_on
+from analysis.report.replayed import replay_of
 from record.errors import UserError
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.report.page import Following, render
@@ -47,9 +47,7 @@ class CampaignPages:
         run = self._kept().get(path.removeprefix(_REPLAY)) if path.startswith(_REPLAY) else None
         if run is None:
             return None
-        follower = Follower(run)
-        follower.finish()
-        return Answer(HTML, replay_page(follower.state()).encode())
+        return Answer(HTML, replay_page(replay_of(run)).encode())
 
     def news(self, since: int) -> bytes:
         """A word, at which a page asks for the whole matrix."""

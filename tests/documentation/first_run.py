@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from analysis.live.follower import Follower
 from analysis.live.page import replay_page
 from analysis.report.data import ReportData, read_report_data
+from analysis.report.replayed import replay_of
 from analysis.report.sentences.headline import headline
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict
@@ -27,8 +27,9 @@ ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 REPORT_SIZE, REPLAY_SIZE = (1180, 700), (1180, 850)
 _LATE = """
-<script>
-  const time = document.getElementById("time");
+<script type="module">
+  const root = document.querySelector(".replay"), time = root.querySelector(".time");
+  while (!("ready" in root.dataset)) await new Promise(done => setTimeout(done, 10));
   time.value = Number(time.min) + 0.6 * (time.max - time.min);
   time.dispatchEvent(new Event("input"));
 </script>
@@ -76,11 +77,9 @@ def draw(page: Path, picture: Path, size: tuple[int, int]) -> None:
 
 def draw_replay(run: Path, picture: Path) -> None:
     """Draws the replay of a run at a moment late in it."""
-    follower = Follower(run)
-    follower.finish()
     with tempfile.TemporaryDirectory() as directory:
         page = Path(directory) / "replay.html"
-        page.write_text(replay_page(follower.state()).replace("</body>", _LATE))
+        page.write_text(replay_page(replay_of(run)).replace("</body>", _LATE))
         draw(page, picture, REPLAY_SIZE)
 
 

@@ -1,10 +1,5 @@
 // Unpacks the library of plots, which the page holds compressed, and draws every plot of the page.
 (async function () {
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).text();
-  }
   const plots = Array.from(document.querySelectorAll(".plot"));
   if (typeof DecompressionStream === "undefined") {
     for (const plot of plots) plot.textContent = "This browser is too old to draw the plots of this page.";

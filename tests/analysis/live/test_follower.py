@@ -76,8 +76,12 @@ def test_frames_are_by_the_scenarios_second_and_faults_strike_in_theirs(run: Pat
     (variant, _) = finished(run).variants
     (begin,) = [phase.begin for phase in variant.phases if phase.name == "run"]
     struck = [(frame.at, strike) for frame in variant.frames for strike in frame.strikes]
-    assert [strike for _, strike in struck] == [Strike("link_down", "B1-B2", True), Strike("link_up", "B1-B2", False)]
-    assert [int(begin + seconds) for seconds in (3, 5)] == [at for at, _ in struck]
+    down, up = (pytest.approx(begin + seconds, abs=0.001) for seconds in (3, 5))
+    assert [strike for _, strike in struck] == [
+        Strike("link_down", "B1-B2", True, down),
+        Strike("link_up", "B1-B2", False, up),
+    ]
+    assert [int(strike.at) for _, strike in struck] == [at for at, _ in struck]
 
 
 def test_logs_that_come_in_pieces_give_the_same_state(run: Path, tmp_path: Path) -> None:

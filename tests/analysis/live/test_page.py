@@ -50,7 +50,7 @@ def shown(page: str, directory: Path, width: int) -> str:
 def test_the_sentence_follows_from_the_state_and_nothing_is_cut_off(tmp_path: Path, width: int) -> None:
     text = shown(replay_page(STATE), tmp_path, width)
     assert "Arrived: 900 of 1,200 notifications that were due by then; not arrived at all: 300." in text
-    assert re.search(r'<output id="second">3 s</output>', text)
+    assert re.search(r'<output class="moment">4.0 s</output>', text)
     (taken,) = re.findall(r"<title>(\d+)</title>", text)
     assert int(taken) <= width
 
