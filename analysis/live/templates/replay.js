@@ -178,7 +178,8 @@ class Replay {
       this.chosen = found(variant, this.now, [event.clientX - box.left, event.clientY - box.top], box.width, box.height);
       this.draw();
     });
-    new ResizeObserver(() => this.measure()).observe(this.root);
+    // Measured with the next picture, because an observer must not itself change what it observes.
+    new ResizeObserver(() => requestAnimationFrame(() => this.measure())).observe(this.map.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.measure());
   }
 
