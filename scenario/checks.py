@@ -193,7 +193,7 @@ def _structure(protocol: str, needed: tuple[str, ...], overlay: Overlay) -> Iter
 
 
 def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
-    last = scenario.timeline.join + scenario.timeline.run
+    last = scenario.timeline.join + scenario.timeline.foreseen.run
     generated = _generated_clients(scenario, len(overlay.brokers))
     first_operations: dict[str, OperationItem] = {}
     taken: set[tuple[str, str, str]] = set()
@@ -239,7 +239,7 @@ def _detections(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
 
 
 def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> Iterator[Problem]:
-    timeline = scenario.timeline
+    timeline = scenario.timeline.foreseen
     try:
         plan(scenario.faults, overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, later=later)
     except FaultError as error:

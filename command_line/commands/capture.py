@@ -20,6 +20,8 @@ def capture_link(name: str | None, link: str, out: Path, seconds: float | None) 
     """Captures for so many seconds, or until Ctrl-C or the end of the run. Raises `UserError`s."""
     run = held_run(name)
     place, end = _end(run, link)
+    if place.namespace is None:
+        raise BadInputError("capture: no frames travel over the links of a simulated run; its logs have every message")
     clocks = time.time_ns() - time.monotonic_ns()
     comment = f"run {run.run_id}; time stamps less {clocks} ns are times of its logs"
     try:

@@ -151,11 +151,6 @@ def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> 
         return _runner_on_hosts(request.hosts, request, costs, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if isinstance(rungs, Simulated):
-        if request.hold is not None:
-            raise BadInputError(
-                "a held run needs real brokers, whose time passes by itself: --runtime container or process "
-                "(`brokerlab doctor` shows what this host lacks for them)"
-            )
         if request.twin:
             raise BadInputError(
                 "--twin: this run is simulated itself; leave --twin out, or take real brokers (--runtime container or "
@@ -242,9 +237,10 @@ def _simulate(
             runtime=rungs.runtime,
             show=partial(display, console=console),
             interrupt=interrupt,
-            host=this_host() if request.speed is None else ONE_AT_A_TIME,
+            host=this_host() if request.speed is None and request.hold is None else ONE_AT_A_TIME,
             speed=request.speed,
             when_begun=request.engine.begin,
+            hold=request.hold,
         )
 
 

@@ -30,6 +30,8 @@ def execute(name: str | None, broker: str, command: Sequence[str], environment: 
     """Runs the command with this process's input and output; returns its exit code. Raises `UserError`s."""
     run = held_run(name)
     place, runtime = run.place(broker), run.status().runtime
+    if place.namespace is None:
+        raise BadInputError("exec: a simulated broker has no process to enter; `brokerlab log` shows what it does")
     target = place.namespace if place.process is None else place.process
     spaces = _CONTAINER if runtime == "container" else _NETWORK
     given = _environment(run, place, runtime) | {

@@ -33,7 +33,9 @@ def _lines(run: HeldRun, status: Status) -> Iterable[str]:
         return
     left = f"ends by itself in {duration(status.left)}, or at {SIZE.format(status.log_quota)} of logs"
     yield f"phase    held for {duration(status.passed)} on the runtime {status.runtime}; {left}"
-    down = [broker.name for broker in status.brokers if broker.process is None]
+    if status.pace:
+        yield f"time     {status.passed:.6f} s after clients began to join; {status.pace}"
+    down = [broker.name for broker in status.brokers if not broker.runs]
     missing = f"; down: {', '.join(down)}" if down else ""
     yield f"brokers  {len(status.brokers) - len(down)} of {len(status.brokers)} run{missing}"
     refused = f", {status.rejected:,} operations refused" if status.rejected else ""

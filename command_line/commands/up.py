@@ -49,6 +49,8 @@ class HoldRequest:
     """Bytes of logs at which it does."""
     report: bool
     live: bool
+    speed: float | None = None
+    """Seconds of virtual time that pass in a second at first; by default 1, and always where brokers are real."""
 
 
 def start_supervisor(request: HoldRequest, arguments: Sequence[str]) -> int:
@@ -80,13 +82,13 @@ def hold_run(request: HoldRequest, engine: RunEngine) -> int:
     hold = Hold(request.limit, request.log_quota)
     console = Console(highlight=False)
     console.print(
-        f"held     at most {DURATION.format(request.limit)} after clients have joined, and at most "
-        f"{SIZE.format(request.log_quota)} of logs",
+        f"held     at most {DURATION.format(request.limit)} after clients have joined, of virtual as of real time, and "
+        f"at most {SIZE.format(request.log_quota)} of logs",
         markup=False, soft_wrap=True,
     )  # fmt: skip
     emulation = EmulationRequest(
         request.scenario, overrides, request.runtime, request.links, request.out, request.report, None, engine,
-        EventTable.ALL, live=request.live, hold=hold,
+        EventTable.ALL, live=request.live, speed=request.speed, hold=hold,
     )  # fmt: skip
     code: int = ExitCode.DEFECT
     try:
@@ -107,7 +109,8 @@ def overrides_of(request: HoldRequest) -> dict[str, str]:
     """The changes of the scenario with which it is held. Raises `UserError`s for one that cannot be."""
     if "timeline.run" in request.overrides:
         raise BadInputError("--set timeline.run: a held run lasts until `brokerlab down`, or for the time of --for")
-    overrides = {**request.overrides, "timeline.run": DURATION.format(request.limit)}
+    limit = DURATION.format(request.limit)
+    overrides = {**request.overrides, "timeline.run": limit, "timeline.held": limit}
     scenario = load(request.scenario, overrides)
     if len(variants := scenario.variants()) > 1:
         raise BadInputError(

@@ -1,4 +1,5 @@
-"""Commands for a held run: up, down, status, exec, log, capture, fault, heal, publish, subscribe, save."""
+"""Commands for a held run: up, down, status, exec, log, capture, fault, heal, publish, subscribe, step, until, speed,
+save."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ AtOption = Annotated[str, typer.Option("--at", metavar="BROKER", help="The clien
     epilog=epilog(
         "brokerlab up smoke",
         "brokerlab up scenarios/smoke.yaml --for 2h --log-quota 4GiB",
+        "brokerlab up smoke --runtime simulated --speed 0.1",
         "brokerlab up scenarios/smoke.yaml --runtime process --set workload.publications.rate=1/s --live",
         codes={ExitCode.CORRECT: "the run is up; with --foreground: as of `brokerlab down`"}
         | BAD_INPUT
@@ -57,12 +59,22 @@ def up(
     log_quota: Annotated[
         str, typer.Option(metavar="SIZE", help="The size of all logs at which the run ends by itself.")
     ] = "1GiB",
-    runtime: Annotated[str, typer.Option(help="Runtime of the brokers: auto, container or process.")] = "auto",
+    runtime: Annotated[
+        str, typer.Option(help="Runtime of the brokers: auto, container, process or simulated.")
+    ] = "auto",
     links: Annotated[str, typer.Option(help="Link driver: auto, netem or userspace.")] = "auto",
     set_: SetOption = None,
     out: Annotated[Path, typer.Option(help="Parent of the new run directory.")] = Path("runs"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Also make the HTML report at the end.")] = True,
     spark: SparkOption = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="Seconds of virtual time that pass in a second of a simulated run; 0: it stands still at first.",
+            show_default="1",
+        ),
+    ] = None,
     live: Annotated[bool, typer.Option("--live", help="Serve a page on loopback that shows the run.")] = False,
     foreground: Annotated[
         bool, typer.Option("--foreground", help="Supervise the run here, until it ends, and not in the background.")
@@ -76,7 +88,7 @@ def up(
 
     request = HoldRequest(
         file_of(scenario, "scenario"), overrides(set_), runtime, links, out, _quantity("--for", DURATION, limit),
-        round(_quantity("--log-quota", SIZE, log_quota)), report, live,
+        round(_quantity("--log-quota", SIZE, log_quota)), report, live, speed,
     )  # fmt: skip
     if not foreground:
         raise typer.Exit(start_supervisor(request, sys.argv[1:]))
@@ -265,6 +277,56 @@ def capture(
     from scenario.sections.units import DURATION
 
     raise typer.Exit(capture_link(run, link, out, None if lasts is None else _quantity("--for", DURATION, lasts)))
+
+
+@app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab step 100ms", codes=_DONE))
+def step(
+    lasts: Annotated[str, typer.Argument(metavar="DURATION", help="The virtual time that passes.")],
+    *,
+    run: RunOption = None,
+) -> None:
+    """Let some time of a simulated run that is held pass at once; then it stands still."""
+    from command_line.commands.step import step_time
+    from scenario.sections.units import DURATION
+
+    raise typer.Exit(step_time(run, _quantity("step", DURATION, lasts)))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog(
+        'brokerlab until "B3 sends subscribe to B4"',
+        'brokerlab until "subscribers notified number 2, publish from B3"',
+        codes=_DONE | INTERRUPTED,
+        note="A record is written NODE EVENT [the first|number N,] [KIND] [to|from PEER], as `brokerlab explore` names "
+        "moments; docs/logs.md has the events.",
+    ),
+)
+def until(
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="A record of the log that is still to come.")],
+    *,
+    within: Annotated[
+        str, typer.Option(metavar="DURATION", help="The virtual time after which it stands still without the record.")
+    ] = "1min",
+    run: RunOption = None,
+) -> None:
+    """Take a simulated run that is held to a record of its log, where time stands still."""
+    from command_line.commands.until import await_record
+    from scenario.sections.units import DURATION
+
+    raise typer.Exit(await_record(run, record, _quantity("--within", DURATION, within)))
+
+
+@app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab speed 10", "brokerlab speed 0", codes=_DONE))
+def speed(
+    factor: Annotated[float, typer.Argument(metavar="FACTOR", help="Seconds of virtual time a second; 0: none.")],
+    *,
+    run: RunOption = None,
+) -> None:
+    """Change the pace at which the time of a simulated run that is held passes."""
+    from command_line.commands.speed import set_speed
+
+    raise typer.Exit(set_speed(run, factor))
 
 
 @app.command(

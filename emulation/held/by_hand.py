@@ -6,6 +6,7 @@ The scenario grows by each entry, with the time at which it is due. In the end i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,26 +18,24 @@ from broker_service.language.notation import parse_publication
 from emulation.faults import require_possible
 from emulation.held.requests import Fields, PublishRequest, SubscribeRequest, UnsubscribeRequest
 from record.errors import BadInputError
-from record.time_units import MILLISECOND, SECOND
+from record.time_units import SECOND
 from scenario.checks import OverlayBuilder, problems
 from scenario.faults import FaultError, FaultSchedule
 from scenario.faults import plan as plan_faults
 from scenario.faults.planning import ScheduledFault
+from scenario.faults.roles import Demand
 from scenario.model import Scenario
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import describe
 from scenario.sections.workload import OperationItem
 from scenario.workload.explicit import explicit_operations
-from scenario.workload.operations import PlannedOperation
+from scenario.workload.operations import BY_HAND, PlannedOperation
 from scenario.yaml_files.source import parse_setting
 
-LEAD = 0.2
-"""Seconds from a request to its operation, in which the operation reaches its driver."""
 SPREADS = 1.5
 """Seconds that an advertisement gets to spread before the first publication that it covers."""
 _LIFTING = ("restart", "resume", "link_up")
 """Verbs that end faults on a target."""
-_PREFIX = "by-hand"
 
 
 class ByHand:
@@ -45,14 +44,27 @@ class ByHand:
     Times are nanoseconds since the start of the join phase.
     """
 
-    def __init__(self, scenario: Scenario, runtime: str) -> None:
-        """`scenario` is that of a variant, whose time is not dilated; `runtime` the name of what its brokers run on."""
+    def __init__(
+        self, scenario: Scenario, runtime: str, *, lead: int, grain: int, demand: Demand | None = None
+    ) -> None:
+        """`scenario` is that of a variant, whose time is not dilated; `runtime` the name of what its brokers run on.
+
+        An operation is due `lead` after its request, and times are whole multiples of the `grain`, both nanoseconds.
+        `demand` is what names such as `busiest` go by.
+        """
         self.scenario = scenario
         self._runtime = runtime
+        self._lead = lead
+        self._grain = grain
+        self._demand = demand
         self.operations: list[PlannedOperation] = []
         self.faults = 0
         self._builder = OverlayBuilder()
-        self._advertised: set[tuple[str, str]] = set()
+        self._clients = {item.client for item in self._written()}
+        """Clients that have acted, those of a run included that was held before and saved."""
+        self._advertised = {(item.client, item.text) for item in self._written() if item.verb == "advertise"}
+        self._latest: dict[str, int] = {}
+        """The time of each client's latest publication."""
         self._subscribers: dict[str, OperationItem] = {}
 
     def fault(self, fields: Fields, at: int) -> ScheduledFault:
@@ -60,7 +72,8 @@ class ByHand:
 
         Raises `BadInputError`, and `HostError` for a fault that the runtime cannot inject.
         """
-        item = _item(FaultItem, {"at": _seconds(at), **{name: _read(name, given) for name, given in fields.items()}})
+        read = {name: _read(name, given) for name, given in fields.items()}
+        item = _item(FaultItem, {"at": self._written_time(at), **read})
         faults = (*self.scenario.faults, item)
         try:
             schedule = self._planned(faults)
@@ -79,25 +92,28 @@ class ByHand:
 
     def publish(self, request: PublishRequest, now: int) -> list[PlannedOperation]:
         """The publication, with the advertisement that it needs before it. Raises `BadInputError`."""
-        client, at = f"{_PREFIX}-{request.broker}", now + round(LEAD * SECOND)
+        client = f"{BY_HAND}{request.broker}"
+        at = max(now + self._lead, self._latest.get(client, 0))  # an advertisement before it gets its time to spread
         advertisement = request.advertise or _covering(request.content)
         made = []
         if (client, advertisement) not in self._advertised:
             number = 1 + sum(there == client for there, _ in self._advertised)
-            made.append({"id": f"a{number}", "advertise": advertisement, "at": _seconds(at)})
+            made.append({"id": f"a{number}", "advertise": advertisement, "at": self._written_time(at)})
             at += round(SPREADS * SECOND)
-        made.append({"publish": request.content, "at": _seconds(at)})
+        made.append({"publish": request.content, "at": self._written_time(at)})
         planned = self._operate([{"client": client, "broker": request.broker, **fields} for fields in made])
         self._advertised.add((client, advertisement))
+        self._latest[client] = at
         return planned
 
     def subscribe(self, request: SubscribeRequest, now: int) -> PlannedOperation:
         """A subscription by a client of its own. Raises `BadInputError`."""
-        client = f"{_PREFIX}-{request.broker}-{len(self._subscribers) + 1}"
-        at = _seconds(now + round(LEAD * SECOND))
+        client = self._new_client(request.broker)
+        at = self._written_time(now + self._lead)
         (planned,) = self._operate(
             [{"client": client, "broker": request.broker, "id": "s1", "subscribe": request.content, "at": at}]
         )
+        self._clients.add(client)
         self._subscribers[client] = self._written()[-1]
         return planned
 
@@ -105,7 +121,7 @@ class ByHand:
         """The end of a subscription. Raises `BadInputError` for a client that has none by hand."""
         if (item := self._subscribers.pop(request.client, None)) is None:
             raise BadInputError(f"{request.client} has no subscription that was made by hand")
-        at = _seconds(now + round(LEAD * SECOND))
+        at = self._written_time(now + self._lead)
         (planned,) = self._operate([{"client": request.client, "broker": item.broker, "unsubscribe": "s1", "at": at}])
         return planned
 
@@ -134,14 +150,27 @@ class ByHand:
         scenario, timeline = self.scenario, self.scenario.timeline
         built = self._builder.build(scenario)
         return plan_faults(
-            faults, built.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, later=built.later_pairs
+            faults,
+            built.overlay,
+            join=timeline.join,
+            run=timeline.run,
+            seed=scenario.seed,
+            demand=self._demand,
+            later=built.later_pairs,
         )
+
+    def _new_client(self, broker: str) -> str:
+        names = (f"{BY_HAND}{broker}-{number}" for number in count(1))
+        return next(name for name in names if name not in self._clients)
+
+    def _written_time(self, at: int) -> str:
+        return f"{at - at % self._grain}ns"
 
     def _lifting(self, target: str, at: int) -> str:
         """The verb that ends the faults on a target. Raises `BadInputError` where no fault hits it."""
         for verb in _LIFTING:
             try:
-                self._planned((*self.scenario.faults, _item(FaultItem, {"at": _seconds(at), verb: [target]})))
+                self._planned((*self.scenario.faults, _item(FaultItem, {"at": self._written_time(at), verb: [target]})))
             except FaultError:
                 continue
             return verb
@@ -162,10 +191,6 @@ def _item(model: Any, fields: Mapping[str, object]) -> Any:
 def _read(name: str, given: str | list[str]) -> object:
     """The value that a field has, written so in a file. Raises `ScenarioError`."""
     return given if isinstance(given, list) else parse_setting(name, given)
-
-
-def _seconds(at: int) -> str:
-    return f"{at // MILLISECOND}ms"
 
 
 def _covering(content: str) -> str:

@@ -56,8 +56,38 @@ class UnsubscribeRequest(msgspec.Struct, frozen=True, tag="unsubscribe"):
     client: str
 
 
+class StepRequest(msgspec.Struct, frozen=True, tag="step"):
+    """Lets this many nanoseconds of virtual time pass, at once; then time stands still."""
+
+    lasts: int
+
+
+class UntilRequest(msgspec.Struct, frozen=True, tag="until"):
+    """Lets virtual time pass until a record is logged, written as `AwaitedRecord` reads it; then time stands still."""
+
+    record: str
+    within: int
+    """Nanoseconds of virtual time after which it stands still without the record."""
+
+
+class SpeedRequest(msgspec.Struct, frozen=True, tag="speed"):
+    """Lets so many seconds of virtual time pass in a second from now on; none stands for time that stands still."""
+
+    speed: float
+
+
+TimeRequest = StepRequest | UntilRequest | SpeedRequest
+"""A request about virtual time itself."""
+
 Request = (
-    StatusRequest | EndRequest | FaultRequest | HealRequest | PublishRequest | SubscribeRequest | UnsubscribeRequest
+    StatusRequest
+    | EndRequest
+    | FaultRequest
+    | HealRequest
+    | PublishRequest
+    | SubscribeRequest
+    | UnsubscribeRequest
+    | TimeRequest
 )
 
 
@@ -65,18 +95,20 @@ class LinkPlace(msgspec.Struct, frozen=True):
     """The end of a link at a broker."""
 
     neighbour: BrokerId
-    interface: str
-    """Name of the interface in the broker's network namespace."""
+    interface: str = ""
+    """Name of the interface in the broker's network namespace; empty where the link is modelled."""
 
 
 class BrokerPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A broker of a held run, and the processes by which its surroundings are entered."""
 
     name: BrokerId
-    namespace: int
-    """A process in the broker's network namespace, which outlives the broker's own."""
+    runs: bool = True
+    """False while it is down."""
+    namespace: int | None = None
+    """A process in the broker's network namespace, which outlives the broker's own; None of a simulated broker."""
     process: int | None = None
-    """The broker's own process; None while it is down."""
+    """The broker's own process; None while it is down, and of a simulated broker."""
     links: list[LinkPlace] = []
 
 
@@ -93,6 +125,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status"):
     log_quota: int = 0
     """Bytes of logs at which the run ends by itself."""
     runtime: str = ""
+    pace: str = ""
+    """The pace of virtual time, in words; empty where time is real."""
     published: int = 0
     delivered: int = 0
     rejected: int = 0

@@ -1,7 +1,11 @@
-"""The registry of runs: each has a directory under `/run/brokerlab` with its owner's identity and its sockets."""
+"""The registry of runs: each has a directory under `/run/brokerlab` with its owner's identity and its sockets.
+
+Users without rights, who can only simulate, have a registry of their own in the directory that the host gives each.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +15,8 @@ import msgspec
 from emulation.host.processes import ProcessIdentity, boot_id, this_process
 from record.errors import HostError
 
-ROOT = Path("/run/brokerlab")
+_OF_USER = Path(f"/run/user/{os.geteuid()}")
+ROOT = (_OF_USER if os.geteuid() and _OF_USER.is_dir() else Path("/run")) / "brokerlab"
 _OWNER_FILE = "owner.json"
 
 

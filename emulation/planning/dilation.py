@@ -108,7 +108,7 @@ def _scenario(scenario: Scenario, factor: float) -> Scenario:
 
 def _timeline(timeline: Timeline, factor: float) -> Timeline:
     update = {name: getattr(timeline, name) * factor for name in ("join", "run", "drain")}
-    for name in ("advertise", "withdraw"):
+    for name in ("advertise", "withdraw", "held"):
         if (value := getattr(timeline, name)) is not None:
             update[name] = value * factor
     return timeline.model_copy(update=update)

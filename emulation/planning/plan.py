@@ -111,9 +111,10 @@ class VariantPlan:
     @property
     def demand(self) -> Demand | None:
         """Brokers between which publications travel; None without publishers or without subscribers."""
-        homes, speaks = self.workload.clients, drivers(self.workload)
+        workload, speaks = self.workload, drivers(self.workload)
+        homes = {client: home for client, home in workload.clients.items() if not workload.unforeseen(client)}
         publishing, subscribing = (
-            frozenset(homes[client] for client, node in speaks.items() if node == name)
+            frozenset(home for client, home in homes.items() if speaks[client] == name)
             for name in (PUBLISHERS, SUBSCRIBERS)
         )
         return Demand(publishing, subscribing) if publishing and subscribing else None
@@ -135,7 +136,7 @@ class VariantPlan:
 
     def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""
-        scenario, timeline = self.scenario, self.scenario.timeline
+        scenario, timeline = self.scenario, self.scenario.timeline.foreseen
         return plan_faults(
             scenario.faults,
             self.overlay,
@@ -160,7 +161,9 @@ class VariantPlan:
             sending=scenario.brokers.sending_order(),
             variant=self.name,
             prepared=self.prepared,
-            starts=self.schedule().starts(scenario.timeline.duration),
+            starts=None  # how often brokers start is up to the holder
+            if scenario.timeline.held is not None
+            else self.schedule().starts(scenario.timeline.duration),
         )
 
     @property

@@ -37,7 +37,7 @@ def _declared(workload: Workload) -> Declarations:
 def _known(workload: Workload) -> Iterator[PlannedOperation]:
     yield from workload.population.advertisements()
     yield from workload.population.subscriptions()
-    yield from workload.explicit
+    yield from (operation for operation in workload.explicit if not workload.unforeseen(operation.client))
 
 
 def _predicates(operation: PlannedOperation) -> Iterator[Predicate]:

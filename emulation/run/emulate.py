@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,8 @@ from emulation.fidelity import Measurements, judge
 from emulation.held.hold import Hold
 from emulation.held.server import served
 from emulation.host import provenance
-from emulation.host.journal import Journal
-from emulation.host.processes import RUN_VARIABLE
+from emulation.host.journaled_runs import journaled
 from emulation.host.reference_loops import loop_times
-from emulation.host.registry import register, unregister
 from emulation.host.room import this_host
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
@@ -89,7 +86,7 @@ def emulate(
     snapshot = Snapshot(variants=len(plan.variants))
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        journal = stack.enter_context(_journaled(paths))
+        journal = stack.enter_context(journaled(paths))
         if hold is not None:
             stack.enter_context(served(hold, paths.sockets))
         log = open_log(paths)
@@ -154,18 +151,3 @@ def _failure_logged(log: Any) -> Iterator[None]:
     except BaseException as error:
         log.error("run failed", exc_info=error)
         raise
-
-
-@contextmanager
-def _journaled(paths: RunPaths) -> Iterator[Journal]:
-    """The journal of a run, by which `clean` finds the run and all its processes as long as it lasts."""
-    register(paths.run_id, paths.journal)
-    try:
-        with closing(Journal(paths.journal)) as journal:
-            os.environ[RUN_VARIABLE] = paths.run_id  # because children that libraries start inherit it
-            try:
-                yield journal
-            finally:
-                os.environ.pop(RUN_VARIABLE)
-    finally:
-        unregister(paths.run_id)

@@ -36,7 +36,7 @@ class VariantEvents:
         self._context = context
         self._variant = plan.name
         self._deployment = deployment
-        self._faulty = bool(deployment.schedule) or deployment.hands is not None
+        self._faulty = bool(deployment.schedule) or plan.scenario.timeline.held is not None
         changes = () if plan.evolution is None else plan.evolution.changes
         self._moves = bool(changes)
         trace, clock = deployment.open_event_log(), deployment.clock

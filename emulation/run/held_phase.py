@@ -8,6 +8,7 @@ faults and of the planned work, so that every judge knows of them as of those th
 from __future__ import annotations
 
 import itertools
+import time
 
 from emulation.held.by_hand import ByHand
 from emulation.held.hold import Asked
@@ -21,6 +22,7 @@ from emulation.held.requests import (
     Request,
     Status,
     SubscribeRequest,
+    TimeRequest,
     UnsubscribeRequest,
 )
 from emulation.planning.plan import VariantPlan, planned_work_of
@@ -31,13 +33,13 @@ from emulation.run.hands import Hands
 from record import manifest
 from record.errors import UserError
 from record.manifest import PhaseName, VariantRecord
-from record.time_units import SECOND
+from record.time_units import MILLISECOND, SECOND
 from scenario.faults.planning import ScheduledFault
 from scenario.sections.units import DURATION, SIZE
 from scenario.workload.operations import PlannedOperation
 
-_TICK = 0.25
-"""Seconds between two looks at what users ask for."""
+_SHOW_EVERY = 1.0
+"""Seconds between two times at which the state of the run is made known."""
 _ENDING = 0.5
 """Seconds from the decision to end the run to the end of its workload, in which drivers learn of it."""
 
@@ -61,40 +63,64 @@ class HeldPhase:
         self._record = record
         self._events = events
         self._hands = hands
-        self._by_hand = ByHand(plan.scenario, context.manifest.runtime.name)
+        passing = hands.passing
+        self._by_hand = ByHand(
+            plan.scenario,
+            context.manifest.runtime.name,
+            lead=passing.lead,
+            grain=passing.grain,
+            demand=plan.demand,
+        )
         self._begin = 0
-        self._show_at = 0
-        """Time at which the state of the run is made known next."""
+        self._show_at = 0.0
+        """Time of the host at which the state of the run is made known next."""
         self._changed: int | None = None
         """Time of the last fault or heal by hand."""
 
     def pass_until_over(self, begin: int, limit: int) -> int:
         """Lets time pass until the run is to end; returns that time, at most `limit`. The workload began at `begin`."""
         self._begin = begin
-        hold, clock = self._hands.hold, self._deployment.clock
+        hold, clock, passing = self._hands.hold, self._deployment.clock, self._hands.passing
+        passing.begin(begin)
         hold.begin()
         self._context.announce(f"up: {self._plan.name} is held; `brokerlab down` ends and judges it")
-        while not (reason := self._reason_to_end(limit)):
-            self._pass_time(min(limit, clock() + round(_TICK * SECOND)))
-            for asked in hold.take():
-                self._answer(asked)
-            if clock() >= self._show_at:
-                self._show()
+        reason = ""
+        while not reason:
+            if (stop := passing.stop(clock(), limit)) > clock():
+                self._pass_time(stop)
+            if passing.passed(clock()):
+                for asked in hold.take():
+                    self._take(asked)
+                reason = self._reason_to_end()
+                if passing.arrived or time.monotonic() >= self._show_at:
+                    self._show()
+                passing.answer(clock())
+            if self._limit_is_reached(limit):
+                reason = f"its time limit of {DURATION.format(hold.limit)} is reached"
+        passing.end(clock())
         hold.finish()
         self._context.announce(f"the held run ends: {reason}")
         self._recover(limit)
-        end = min(limit, clock() + round(_ENDING * SECOND))
+        end = min(limit, self._whole(clock() + round(_ENDING * SECOND)))
         self._end_workload(end)
         while clock() < end:
             self._pass_time(end)
         return end
 
-    def _reason_to_end(self, limit: int) -> str:
+    def _whole(self, moment: int) -> int:
+        """The whole millisecond since the begin of the workload that comes next."""
+        return moment + -(moment - self._begin) % MILLISECOND
+
+    def _limit_is_reached(self, limit: int) -> bool:
+        now = self._deployment.clock()
+        return now >= limit - max(0, self._recovers_at() - now)
+
+    def _reason_to_end(self) -> str:
         hold = self._hands.hold
-        if self._deployment.clock() >= limit - max(0, self._recovers_at() - self._deployment.clock()):
-            return f"its time limit of {DURATION.format(hold.limit)} is reached"
         if hold.end_asked.is_set():
             return "its holder asked for it"
+        if over := self._hands.passing.over():
+            return over
         if self._hands.log_bytes() >= hold.log_quota:
             return f"its logs have reached their quota of {SIZE.format(hold.log_quota)}"
         return ""
@@ -143,6 +169,12 @@ class HeldPhase:
 
     # Requests
 
+    def _take(self, asked: Asked) -> None:
+        if isinstance(asked.request, TimeRequest):
+            self._hands.passing.control(asked, asked.request, self._deployment.clock())
+        else:
+            self._answer(asked)
+
     def _answer(self, asked: Asked) -> None:
         answer: Answer = Refused("the run failed meanwhile")
         try:
@@ -183,7 +215,7 @@ class HeldPhase:
 
     def _show(self) -> None:
         """Makes the state of the run known to whoever asks."""
-        self._show_at = self._deployment.clock() + SECOND
+        self._show_at = time.monotonic() + _SHOW_EVERY
         hold, counts, timeline = self._hands.hold, self._deployment.counts, self._plan.scenario.timeline
         passed = (self._deployment.clock() - self._begin) / SECOND
         hold.status = Status(
@@ -194,6 +226,7 @@ class HeldPhase:
             log_bytes=self._hands.log_bytes(),
             log_quota=hold.log_quota,
             runtime=self._context.manifest.runtime.name,
+            pace=self._hands.passing.pace,
             published=counts.published,
             delivered=counts.notified,
             rejected=counts.rejected,

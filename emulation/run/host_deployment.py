@@ -60,7 +60,7 @@ class HostDeployment:
         )
         self.clock = context.clock
         self.hands: Hands | None = None
-        self._changing = bool(self.schedule) or plan.evolution is not None or context.hold is not None
+        self._changing = bool(self.schedule) or plan.evolution is not None or plan.scenario.timeline.held is not None
         self._context = context
         self._plan = plan
         self._share = share

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -84,11 +83,8 @@ class HostStart:
             wait=context.interrupt.wait,
         )
         files = files_by_level(context.runtime.files, plan.resources.foreign)
-        settings = plan.broker_settings
-        if context.hold is not None:  # how often brokers start is up to the holder
-            settings = replace(settings, starts=None)
         configs = host_configs(
-            plan.overlay, settings, context.paths.run_id, files, wired=plan.networked, sites=plan.sites
+            plan.overlay, plan.broker_settings, context.paths.run_id, files, wired=plan.networked, sites=plan.sites
         )
         overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
         self._exits.callback(overlay.stop)
@@ -105,7 +101,7 @@ class HostStart:
         context, share = self._context, self._share
         context.doing("connecting clients")
         directory = context.paths.variant(self._plan.name)
-        reach = () if context.hold is None else share.brokers
+        reach = () if self._plan.scenario.timeline.held is None else share.brokers
         inputs = write_driver_inputs(self._plan.workload, directory, share.brokers, share.suffix, reach=reach)
         context.snapshot.publications = sum(given.publications for given in inputs)
         configs = [(given.name, self._write_driver(given, network)) for given in inputs]

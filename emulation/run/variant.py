@@ -93,8 +93,8 @@ class VariantRun:
     def _planned(self) -> PlannedWork:
         """The work of the clients. On the way their load is described, for the report."""
         workload, directory = self._plan.workload, self._context.paths.directory
-        timeline = workload.scenario.timeline
-        sketch = LoadSketch(self._plan.name, join=timeline.join, run=timeline.run, stretch=workload.stretch)
+        join = workload.scenario.timeline.join
+        sketch = LoadSketch(self._plan.name, join=join, run=workload.run, stretch=workload.stretch)
         planned = planned_work_of(sketched(sketch, workload.operations()), workload.stretch)
         (directory / LOADS).mkdir(exist_ok=True)
         place = self._context.manifest.variants.index(self._record) + 1

@@ -10,12 +10,14 @@ from broker_service.tracing.trace import Recorder, Trace
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import ReadyOperation
 from emulation.drivers.status import ClientCounts
-from emulation.planning.plan import drivers
+from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, drivers
+from emulation.run.hands import SUBSCRIBING
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 from emulation.simulation.site_session import SiteSession
 from record.log import Event
 from record.promises import Promises
+from scenario.workload.operations import PlannedOperation
 from scenario.workload.workload import Workload
 from topology.sites import Site, site_of_each_client
 
@@ -38,6 +40,7 @@ class ClientNodes:
         self._trace_of = trace_of
         self._promises = promises
         self._homes = workload.clients
+        self._everywhere = workload.scenario.timeline.held is not None
         self._site_of = site_of_each_client(sites)
         self._node_of = drivers(workload)
         self._recorders: dict[str, Recorder] = {}
@@ -52,11 +55,19 @@ class ClientNodes:
     def open(self) -> None:
         """The nodes start and open their sessions, once the overlay has started."""
         ends: dict[str, dict[SessionEnd, None]] = {}
+        if self._everywhere:
+            brokers = sorted(broker.id for broker in self._overlay.overlay.brokers)
+            ends = {node: dict.fromkeys(map(SessionEnd, brokers)) for node in (PUBLISHERS, SUBSCRIBERS)}
         for client, broker in sorted(self._homes.items(), key=itemgetter(1)):
             end = SessionEnd(broker, client if client in self._site_of else None)
             ends.setdefault(self._node_of[client], {})[end] = None
         for node in sorted(ends):
             self._open(node, ends[node])
+
+    def admit(self, operation: PlannedOperation) -> None:
+        """Takes note of a client that the workload may not know, by what it does."""
+        node = SUBSCRIBERS if operation.operation in SUBSCRIBING else PUBLISHERS
+        self._node_of.setdefault(operation.client, node)
 
     def issue(self, operation: ReadyOperation, intended: int) -> None:
         """Issues a client's operation, which is due at the time `intended`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 from broker_service.tracing.trace import Trace
@@ -26,6 +26,7 @@ from record.callbacks import do_nothing
 from record.errors import HostError
 from record.log import EMULATOR
 from record.time_units import SECOND
+from scenario.workload.operations import PlannedOperation
 
 _STEP = SECOND // 10
 """Virtual time that passes at most between two looks at the user and the disk."""
@@ -47,7 +48,7 @@ class SimulatedDeployment:
     )
 
     hands: Hands | None = None
-    """No hands: a run in virtual time is held by nobody."""
+    """No hands: it ends by itself."""
 
     def __init__(
         self,
@@ -58,23 +59,25 @@ class SimulatedDeployment:
         time_dilation: float,
         stopwatch: Callable[[], int] | None = None,
         speed: float | None = None,
+        logs: LogDirectory | None = None,
+        operations: Iterator[PlannedOperation] | None = None,
     ) -> None:
         """`plan` is dilated, by `time_dilation`. `speed` is seconds of the scenario that may pass in one real second;
-        None for as many as the host can do."""
+        None for as many as the host can do. `logs` and `operations` are those of the plan by default."""
         self.schedule = plan.schedule()
         self._context = context
         self._plan = plan
         self._time_dilation = time_dilation
         self._events = events = EventQueue()
         self.clock = events.clock
-        self._logs = LogDirectory(context.paths.logs, plan.name)
+        self._logs = logs or LogDirectory(context.paths.logs, plan.name)
         self.overlay = SimulatedOverlay(
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
         self.fault_observer = SimulatedObserver(self.overlay, plan.scenario.seed)
         self._clients = ClientNodes(plan.workload, plan.sites, self.overlay, self._logs.of, plan.promises)
         self._predicates = SharedPredicates()
-        self._operations = plan.workload.operations()
+        self._operations = plan.workload.operations() if operations is None else operations
         self._next = next(self._operations, None)
         self._begin = 0
         """Virtual time at which the workload began."""

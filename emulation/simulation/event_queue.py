@@ -95,12 +95,12 @@ class EventQueue:
         """
         end = self.now + within
         while not self.settled:
-            following = self.now if self._soon else self._next()
+            following = self.now if self._soon else self.following()
             if following is None or following > end:
                 moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)
 
-    def _next(self) -> int | None:
+    def following(self) -> int | None:
         """The time of the next call; None when none is left."""
         return min((heap[0][0] for heap in (self._work, self._background) if heap), default=None)

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from emulation.held.awaited_records import RecordWatch
 from record.files import log_file
 from record.log import TraceRecord
 
@@ -27,8 +28,10 @@ ENCODED_AT_ONCE: Final = 32
 class LogDirectory:
     """The logs of one variant."""
 
-    def __init__(self, directory: Path, variant: str) -> None:
+    def __init__(self, directory: Path, variant: str, watch: RecordWatch | None = None) -> None:
+        """`watch` sees every record when it is made."""
         self.variant = variant
+        self._watch = watch
         self.failure: OSError | None = None
         """The reason why records could not be written. The driver of the simulation checks it, because nodes do not."""
         self._directory = directory
@@ -38,7 +41,9 @@ class LogDirectory:
         """The log of a node, the same one each time."""
         log = self._nodes.get(node)
         if log is None:
-            log = self._nodes[node] = NodeLog(self, node, str(log_file(self._directory, node)))
+            path = str(log_file(self._directory, node))
+            log = NodeLog(self, node, path) if self._watch is None else _WatchedLog(self, node, path, self._watch)
+            self._nodes[node] = log
         return log
 
     @property
@@ -105,3 +110,17 @@ class NodeLog:
         self._lines += self._encoder.encode_lines(self._records)
         self._encoded += len(self._records)
         self._records.clear()
+
+
+class _WatchedLog(NodeLog):
+    """The log of a node of a held run."""
+
+    __slots__ = ("_watch",)
+
+    def __init__(self, directory: LogDirectory, node: str, path: str, watch: RecordWatch) -> None:
+        super().__init__(directory, node, path)
+        self._watch = watch
+
+    def write(self, record: TraceRecord) -> None:
+        super().write(record)
+        self._watch.see(record)

@@ -8,6 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from emulation.fidelity import Measurements, judge_modelled
+from emulation.held.hold import Hold
+from emulation.held.server import served
+from emulation.host.journaled_runs import journaled
 from emulation.host.room import Host
 from emulation.host.run_paths import RunPaths
 from emulation.planning.calibration import Calibration, charged_costs, load_calibration
@@ -18,6 +21,7 @@ from emulation.run.interrupt import Interrupt
 from emulation.run.progress import RunDisplay, Snapshot, no_display
 from emulation.run.variants import Turn, run_variants, turns_of
 from emulation.simulation.deployment import SimulatedDeployment
+from emulation.simulation.held_deployment import HeldDeployment
 from emulation.simulation.memory import at_a_time, rare_collections
 from emulation.simulation.side_by_side import side_by_side
 from record.callbacks import do_nothing
@@ -40,6 +44,7 @@ def simulate(
     host: Host = ONE_AT_A_TIME,
     speed: float | None = None,
     when_begun: Callable[[], None] = do_nothing,
+    hold: Hold | None = None,
 ) -> RunOutcome:
     """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
 
@@ -50,7 +55,8 @@ def simulate(
 
     As many variants run side by side as the `host` has room for, in processes that are forked before `when_begun` is
     called; until then this process must have no other threads. By default one runs after another, in this process.
-    `speed` is seconds of the scenario that may pass in one real second, by default as many as the host can do.
+    `speed` is seconds of the scenario that may pass in one real second, by default as many as the host can do. With a
+    `hold`, the run is held by whoever speaks to its socket; `speed` is that with which it begins, by default 1.
     Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
     worker processes may call it.
     """
@@ -60,6 +66,9 @@ def simulate(
     paths.make()
     snapshot = Snapshot(variants=len(plan.variants), speed=0.0)
     with ExitStack() as stack:
+        if hold is not None:
+            stack.enter_context(journaled(paths))
+            stack.enter_context(served(hold, paths.sockets))
         log = open_log(paths)
         turns = turns_of(plan, save_overlays(plan, paths))
         manifest = write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK)
@@ -67,7 +76,9 @@ def simulate(
         manifest.calibration_origin = costs.source
 
         def run(context: RunContext, turns: Iterable[Turn]) -> list[Measurements]:
-            return run_variants(context, turns, partial(_deployment, context, costs, stopwatch=stopwatch, speed=speed))
+            return run_variants(
+                context, turns, partial(_deployment, context, costs, stopwatch=stopwatch, speed=speed, hold=hold)
+            )
 
         try:
             with full_disk_in_words(paths.directory), ExitStack() as running:
@@ -100,8 +111,13 @@ def _deployment(
     *,
     stopwatch: Callable[[], int] | None,
     speed: float | None,
+    hold: Hold | None,
 ) -> AbstractContextManager[SimulatedDeployment]:
     dilation = measured.time_dilation
+    if hold is not None:
+        return nullcontext(
+            HeldDeployment(context, variant, costs, hold=hold, time_dilation=dilation, stopwatch=stopwatch, speed=speed)
+        )
     return nullcontext(
         SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch, speed=speed)
     )

@@ -30,12 +30,18 @@ class Timeline(Section):
     subscribe: Duration | None = None
     """With `advertisements-first`: the part of `join` for subscribing, by default until a tenth of `join` is left. In
     large networks, and where announcements are gathered, subscriptions take longer to spread than to be made."""
+    held: Duration | None = None
+    """The longest run phase that was meant for a held run (`brokerlab up`), where `run` is the one that it had. So a
+    saved run repeats what was: its workload is made for all of this time, clients have sessions with every broker, and
+    protocols prepare for what was known at the start, which leaves out clients named `by-hand-...`."""
 
     @model_validator(mode="after")
     def _lasts(self) -> Timeline:
         for name in ("join", "run"):
             if getattr(self, name) < SHORTEST_TIME:
                 raise ValueError(f"{name} must be at least {DURATION.format(SHORTEST_TIME)}")
+        if self.held is not None and self.held < self.run:
+            raise ValueError(f"held must be at least run ({DURATION.format(self.run)})")
         if self.advertise is not None:
             if self.join_order == "mixed":
                 raise ValueError("advertise is for join_order: advertisements-first; remove it")
@@ -47,6 +53,11 @@ class Timeline(Section):
             if self.subscribe > 0.3 * self.join:
                 raise ValueError(f"subscribe must be three tenths of join ({0.3 * self.join:g} s) at most")
         return self
+
+    @property
+    def foreseen(self) -> Timeline:
+        """The phases for which the workload is made: longer ones where a held run ended early."""
+        return self if self.held is None else self.model_copy(update={"run": self.held})
 
     @property
     def duration(self) -> float:

@@ -53,10 +53,11 @@ def generate(scenario: Scenario, overlay: Overlay) -> Workload:
 
     Raises `ScenarioError` for quotes or operations that cannot be read.
     """
-    section = scenario.workload
-    population = GENERATORS[type(section)].populate(section, scenario, overlay)
+    section, timeline = scenario.workload, scenario.timeline
+    foreseen = scenario.model_copy(update={"timeline": timeline.foreseen})
+    population = GENERATORS[type(section)].populate(section, foreseen, overlay)
     written = explicit_operations(section.operations, scenario.brokers.limits.detection_window)
-    return Workload(scenario, population, written, homes_at_sites(scenario))
+    return Workload(foreseen, population, written, timeline.run, homes_at_sites(scenario))
 
 
 def problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

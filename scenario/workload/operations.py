@@ -11,6 +11,9 @@ import msgspec
 from broker_service.language import Value
 from record.log import PredicateRecord
 
+BY_HAND = "by-hand-"
+"""Beginning of the names of clients that did something by hand in a run that was held."""
+
 
 class OperationKind(enum.StrEnum):
     """The kinds of operation."""

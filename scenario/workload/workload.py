@@ -6,6 +6,7 @@ import heapq
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import msgspec
 import numpy as np
@@ -15,7 +16,7 @@ from scenario.model import Scenario
 from scenario.workload.churn import churning
 from scenario.workload.detections import PublicationSample
 from scenario.workload.explicit import explicit_notifications
-from scenario.workload.operations import OperationKind, PlannedOperation
+from scenario.workload.operations import BY_HAND, OperationKind, PlannedOperation
 from scenario.workload.pace import curve_of, load_time
 from scenario.workload.population import Expected, Population
 from scenario.workload.streams import stream
@@ -45,10 +46,13 @@ class Workload:
     """The operations of all clients of one run."""
 
     scenario: Scenario
+    """The scenario, whose run phase is the one for which the workload is made."""
     population: Population
     """The generated clients."""
     explicit: tuple[PlannedOperation, ...]
     """Operations written out in the scenario, sorted by time."""
+    run: float
+    """Seconds of the run phase that take place."""
     homes: Mapping[str, BrokerId] = field(default_factory=dict)
     """The broker of each client that a site lists, wherever it was generated."""
     stretch: float = 1.0
@@ -64,25 +68,29 @@ class Workload:
             **self.homes,
         }
 
+    def unforeseen(self, client: str) -> bool:
+        """True of a client that did something by hand in a run that was held, which nobody knew at its start."""
+        return self.scenario.timeline.held is not None and client.startswith(BY_HAND)
+
     def operations(self) -> Iterator[PlannedOperation]:
         """All operations sorted by time, generated lazily: publications are never held in memory."""
-        stretch, merged = self.stretch, self._merged()
+        stretch, merged = self.stretch, self._taking_place()
         yield from merged if stretch == 1 else (_stretched(operation, stretch) for operation in merged)
 
     def estimate(self) -> Estimate:
         """The amounts to expect. A set of publications that a client gets for a composite subscription is one
         notification."""
-        generated = self._expected()
+        generated, share = self._expected(), self.run / self.scenario.timeline.run
         written = [operation.operation for operation in self.explicit]
         return Estimate(
             advertisements=generated.advertisements + written.count(OperationKind.ADVERTISE),
             subscriptions=generated.subscriptions
             + written.count(OperationKind.SUBSCRIBE)
             + written.count(OperationKind.COMPOSE),
-            publications=round(generated.publications) + written.count(OperationKind.PUBLISH),
-            notifications=round(generated.notifications + sum(self.detections()))
+            publications=round(share * generated.publications) + written.count(OperationKind.PUBLISH),
+            notifications=round(share * (generated.notifications + sum(self.detections())))
             + explicit_notifications(self.explicit),
-            duration=self.scenario.timeline.duration,
+            duration=self.scenario.timeline.join + self.run + self.scenario.timeline.drain,
         )
 
     def detections(self) -> list[float]:
@@ -112,6 +120,14 @@ class Workload:
             publications=usual.publications * factor,
             notifications=usual.notifications * factor * held,
         )
+
+    def _taking_place(self) -> Iterator[PlannedOperation]:
+        """The operations of the run phase that takes place, and of the join phase."""
+        timeline, merged = self.scenario.timeline, self._merged()
+        if self.run == timeline.run:
+            return merged
+        end = round((timeline.join + self.run) * SECOND)
+        return takewhile(lambda operation: operation.at < end, merged)
 
     def _merged(self) -> Iterator[PlannedOperation]:
         """All operations sorted by time, before they are stretched."""

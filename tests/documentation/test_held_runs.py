@@ -21,20 +21,21 @@ from emulation.held.held_runs import CONSOLE, held_runs
 from emulation.host.processes import await_end, identify
 from emulation.host.registry import live_runs
 from record import manifest
+from record.errors import BadInputError
+from record.files import LOGS, log_files
 from scenario.loading import load
 from tests.documentation.markdown import ROOT, Command
 
 PAGE = ROOT / "docs" / "held-runs.md"
 _QUIET = ("--no-spark", "--no-report", "--set", "workload.publications.rate=1/s")
 
-pytestmark = [
-    pytest.mark.container,
-    pytest.mark.timeout(240),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
-        reason="needs root, Docker and Mininet",
-    ),
-]
+_REAL = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
+    reason="needs root, Docker and Mininet",
+)
+_VIRTUAL = "In virtual time"
+"""The heading of the page's part on simulated runs."""
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture(autouse=True)
@@ -52,17 +53,21 @@ def brokerlab(monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
-def tutorial() -> list[list[str]]:
-    """The commands of the page's blocks, in their order, without the program's name."""
-    blocks = re.findall(r"^```\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+def tutorial(*, virtual: bool) -> list[list[str]]:
+    """The commands of the page's blocks in their order, without the program's name: those in virtual time, or all
+    others."""
+    parts = [part for part in PAGE.read_text().split("\n## ") if part.startswith(_VIRTUAL) is virtual]
+    blocks = re.findall(r"^```\n(.*?)^```", "\n".join(parts), re.DOTALL | re.MULTILINE)
     return [Command(PAGE.name, line).words[1:] for block in blocks for line in block.splitlines()]
 
 
+@_REAL
+@pytest.mark.container
 @pytest.mark.parametrize("runtime", ["process", pytest.param("container", marks=pytest.mark.proof)])
 def test_the_tutorial(runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said: dict[str, list[str]] = {}
-    for words in tutorial():
+    for words in tutorial(virtual=False):
         options = {"up": ("--runtime", runtime, *_QUIET), "emulate": ("--no-report",)}.get(words[0], ())
         done = brokerlab(monkeypatch, *words, *options)
         said.setdefault(words[0], []).append(done.output)
@@ -88,6 +93,32 @@ def test_the_tutorial(runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (record,) = manifest.read(directory).variants
     assert record.phase(manifest.PhaseName.RUN) is not None
     assert captured(tmp_path / "link.pcapng") > 0
+
+
+def test_the_tutorial_in_virtual_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said: dict[str, str] = {}
+    for words in tutorial(virtual=True):
+        options = {"up": _QUIET, "emulate": ("--no-report",)}.get(words[0], ())
+        done = brokerlab(monkeypatch, *words, *options)
+        assert done.exit_code == 0, f"{words}: {done.output}"
+        said[words[0]] = done.output
+        if words[0] == "up":
+            (held,) = (run.run_id for run in held_runs() if run.directory.is_relative_to(tmp_path))
+            monkeypatch.setenv("BROKERLAB_HELD_RUN", held)
+            for refused in (("capture", "B1-B2", "-o", "x.pcapng"), ("exec", "B1", "--", "ls")):
+                answer = brokerlab(monkeypatch, *refused)
+                assert isinstance(answer.exception, BadInputError)
+                assert "simulated" in str(answer.exception)
+    assert said["step"] == "4.1 s after clients began to join: time stands still\n"
+    assert "10 s pass in a second" in said["status"]
+    held_first, again = sorted((tmp_path / "runs").iterdir())
+    assert logs_of(again) == logs_of(held_first)
+    assert "delivery: correct" in said["down"]
+
+
+def logs_of(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in log_files(run / LOGS)}
 
 
 def captured(file: Path) -> int:

@@ -28,7 +28,7 @@ def request(scenario: Path, **overrides: str) -> HoldRequest:
 
 
 def test_what_cannot_be_held_is_refused() -> None:
-    assert overrides_of(request(LINE)) == {"timeline.run": "1min"}
+    assert overrides_of(request(LINE)) == {"timeline.run": "1min", "timeline.held": "1min"}
     with pytest.raises(BadInputError, match=r"timeline\.run: a held run lasts until `brokerlab down`"):
         overrides_of(request(LINE, timeline_run="3s"))
     with pytest.raises(BadInputError, match=r"has 2; choose by --set, such as --set routing\.publications=VALUE"):

@@ -9,5 +9,5 @@ workload:
     - {at: 0s, client: P1, broker: B1, id: a1, advertise: "[class,eq,'STOCK'],[price,>,0]"}
     - {at: 1s, client: S1, broker: B3, id: s1, subscribe: "[class,eq,'STOCK'],[price,>,80]"}
     - {at: 2s, client: P1, broker: B1, publish: "[class,'STOCK'],[price,100.5]"}
-timeline: {join: 2s, run: 60s, drain: 2s}
+timeline: {join: 2s, run: 60s, held: 60s, drain: 2s}
 """

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from emulation.held.by_hand import LEAD, SPREADS, ByHand
+from emulation.held.by_hand import SPREADS, ByHand
 from emulation.held.requests import PublishRequest, SubscribeRequest, UnsubscribeRequest
 from record.errors import BadInputError, HostError
-from record.time_units import SECOND
+from record.time_units import MILLISECOND, SECOND
 from scenario.faults import plan as plan_faults
 from scenario.loading import load_text
 from scenario.workload.generate import generate
 from tests.emulation.held.scenarios import LINE
 
+LEAD = SECOND // 5
 CONTENT = "[class,'STOCK'],[price,50]"
 
 
 def by_hand() -> ByHand:
-    return ByHand(load_text(LINE, "line").variants()[0].scenario, "process")
+    return ByHand(load_text(LINE, "line").variants()[0].scenario, "process", lead=LEAD, grain=MILLISECOND)
 
 
 def test_faults_become_entries_of_the_scenario() -> None:
@@ -70,7 +71,7 @@ def test_operations_are_those_that_the_scenario_then_has() -> None:
         ("subscribe", "s1"), ("advertise", "a1"), ("publish", "by-hand-B1:1"), ("publish", "by-hand-B1:2"),
         ("advertise", "a2"), ("publish", "by-hand-B1:3"), ("unsubscribe", "s1"),
     ]  # fmt: skip
-    lead, spreads = round(LEAD * SECOND), round(SPREADS * SECOND)
+    lead, spreads = LEAD, round(SPREADS * SECOND)
     assert [each.at for each in made[:4]] == [
         5 * SECOND + lead, 6 * SECOND + lead, 6 * SECOND + lead + spreads, 9 * SECOND + lead,
     ]  # fmt: skip
@@ -84,3 +85,27 @@ def test_an_unsubscription_is_not_made_twice() -> None:
     hand.unsubscribe(UnsubscribeRequest("by-hand-B3-1"), 2 * SECOND)
     with pytest.raises(BadInputError, match="no subscription"):
         hand.unsubscribe(UnsubscribeRequest("by-hand-B3-1"), 3 * SECOND)
+
+
+def test_each_subscription_is_of_a_client_of_its_own() -> None:
+    hand = by_hand()
+    first = hand.subscribe(SubscribeRequest("B3", "[class,eq,'STOCK']"), SECOND)
+    hand.unsubscribe(UnsubscribeRequest(first.client), 2 * SECOND)
+    assert hand.subscribe(SubscribeRequest("B3", "[class,eq,'STOCK']"), 3 * SECOND).client == "by-hand-B3-2"
+
+
+def test_a_publication_waits_for_the_advertisement_before_it() -> None:
+    hand = by_hand()
+    *_, first = hand.publish(PublishRequest("B1", CONTENT), 5 * SECOND)
+    (second,) = hand.publish(PublishRequest("B1", "[class,'STOCK'],[price,51]"), 5 * SECOND + 1)
+    assert (second.at, second.id, second.attributes) == (first.at, "by-hand-B1:2", {"class": "STOCK", "price": 51})
+
+
+def test_a_saved_run_is_held_again() -> None:
+    hand = by_hand()
+    hand.subscribe(SubscribeRequest("B3", "[class,eq,'STOCK']"), SECOND)
+    hand.publish(PublishRequest("B1", CONTENT), 2 * SECOND)
+    again = ByHand(hand.scenario, "process", lead=LEAD, grain=MILLISECOND)
+    assert again.subscribe(SubscribeRequest("B3", "[class,eq,'STOCK']"), 6 * SECOND).client == "by-hand-B3-2"
+    (published,) = again.publish(PublishRequest("B1", CONTENT), 7 * SECOND)
+    assert published.id == "by-hand-B1:2", "its client has advertised before"

@@ -5,10 +5,11 @@ The overlay is simulated, so that the hands' script takes no time; hands on real
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -16,59 +17,77 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import Summary
 from broker_service.messages import Operation
+from command_line.commands.save import as_text
 from emulation.drivers.driver_operations import ready
 from emulation.held.hold import Asked, Hold
 from emulation.held.requests import (
     Answer,
-    BrokerPlace,
     Done,
     FaultRequest,
     HealRequest,
     PublishRequest,
     Refused,
     Request,
+    StepRequest,
     SubscribeRequest,
+    UntilRequest,
 )
-from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, make_plan
+from emulation.planning.plan import PUBLISHERS, make_plan
 from emulation.run.directory import RunOutcome
-from emulation.run.hands import SUBSCRIBING
-from emulation.simulation.deployment import SimulatedDeployment
+from emulation.simulation import held_deployment
+from emulation.simulation.hands import SimulatedHands
 from emulation.simulation.overlay_brokers import SimulatedBrokers
 from emulation.simulation.run import simulate
 from record import manifest
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
+from record.files import LOGS, log_files
 from record.time_units import SECOND
-from scenario.faults.planning import FaultSchedule
 from scenario.loading import load_text
-from scenario.workload.operations import PlannedOperation
+from scenario.workload.operations import OperationKind, PlannedOperation
 from tests.emulation.held.scenarios import LINE
 
-SCRIPT: list[tuple[float, Request]] = [
-    (3, FaultRequest({"kill": ["B9"]})),
-    (4, SubscribeRequest("B3", "[class,eq,'DEMO']")),
-    (5, PublishRequest("B1", "[class,'DEMO'],[level,1]")),
-    (8, FaultRequest({"kill": ["B2"]})),
-    (10, PublishRequest("B1", "[class,'DEMO'],[level,2]")),
-    (12, HealRequest(["B2"])),
+
+def step(seconds: float) -> StepRequest:
+    return StepRequest(round(seconds * SECOND))
+
+
+SCRIPT: list[Request] = [
+    step(1),
+    FaultRequest({"kill": ["B9"]}),
+    step(1),
+    SubscribeRequest("B3", "[class,eq,'DEMO']"),
+    UntilRequest("B3 receives subscribe from by-hand-B3-1", SECOND),
+    step(1),
+    PublishRequest("B1", "[class,'DEMO'],[level,1]"),
+    step(3),
+    FaultRequest({"kill": ["B2"]}),
+    step(1),
+    PublishRequest("B1", "[class,'DEMO'],[level,2]"),
+    step(2),
+    HealRequest(["B2"]),
+    UntilRequest("B9 sends subscribe", SECOND),
+    UntilRequest("B3 sends compose", SECOND),
+    step(1),
 ]
-HEALED, END = 12.0, 13.0
+"""Requests, each made when the one before it has been answered."""
 
 
 class ScriptedHold(Hold):
-    """A hold whose requests come at times of the deployment's clock, in seconds since the workload began."""
+    """A hold whose requests come one after another, and at last the one for its end."""
 
-    def __init__(self, script: list[tuple[float, Request]], end: float) -> None:
+    def __init__(self, script: Sequence[Request] = SCRIPT) -> None:
         super().__init__(60, 1 << 30)
-        self.script = [(time, Asked(request)) for time, request in script]
-        self.asked = [asked for _, asked in self.script]
-        self.end = end
-        self.now: Callable[[], float] = lambda: 0.0
+        self.asked: list[Asked] = []
+        self._script = iter(script)
 
     def take(self) -> Iterator[Asked]:
-        if self.now() >= self.end:
-            self.end_asked.set()
-        while self.script and self.now() >= self.script[0][0]:
-            yield self.script.pop(0)[1]
+        while not self.asked or self.asked[-1].answer.done():
+            request = next(self._script, None)
+            if request is None:
+                self.end_asked.set()
+                return
+            self.asked.append(Asked(request))
+            yield self.asked[-1]
 
     @property
     def answers(self) -> list[Answer]:
@@ -78,74 +97,41 @@ class ScriptedHold(Hold):
 Held = tuple[RunOutcome, ScriptedHold, Summary]
 
 
-class SimulatedHands:
-    """Hands on a deployment in virtual time."""
-
-    def __init__(self, deployment: SimulatedDeployment, hold: ScriptedHold) -> None:
-        self._deployment: Any = deployment
-        self.hold: Hold = hold
-        hold.now = lambda: (deployment.clock() - self._deployment._begin) / SECOND
-
-    def issue(self, operation: PlannedOperation) -> None:
-        inside = self._deployment
-        intended = inside._begin + operation.at
-        node = SUBSCRIBERS if operation.operation in SUBSCRIBING else PUBLISHERS
-        inside._clients._node_of[operation.client] = node
-        inside._events.after(
-            (intended - inside.clock()) / SECOND, lambda: inside._clients.issue(ready(operation), intended)
-        )
-
-    def end_workload(self, at: int) -> None:
-        """The scenario's own operations are long over."""
-
-    def places(self) -> list[BrokerPlace]:
-        return []
-
-    def log_bytes(self) -> int:
-        return 0
-
-
 class UnloggedHands(SimulatedHands):
     """Hands that have publications made without a record, as by a client that is not of the run."""
 
     def issue(self, operation: PlannedOperation) -> None:
-        inside = self._deployment
-        if operation.operation.value != "publish":
+        if operation.operation is not OperationKind.PUBLISH:
             super().issue(operation)
             return
-        made = ready(operation)
+        inside: Any = self._issue.__self__  # type: ignore[attr-defined]  # the deployment
         session = inside._clients._clients[PUBLISHERS]._sessions[operation.broker]
-        inside._events.after(
-            1.0, lambda: session.submit(operation.client, Operation.PUBLISH, operation.id, made.body, 0)
-        )
+        body = ready(operation).body
+        inside._events.after(1.0, lambda: session.submit(operation.client, Operation.PUBLISH, operation.id, body, 0))
 
 
 class DroppingHands(SimulatedHands):
     """Hands that have nothing published."""
 
     def issue(self, operation: PlannedOperation) -> None:
-        if operation.operation.value != "publish":
+        if operation.operation is not OperationKind.PUBLISH:
             super().issue(operation)
 
 
-def held(
-    directory: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    hands: type[SimulatedHands] = SimulatedHands,
-) -> Held:
-    hold = ScriptedHold(SCRIPT, END)
-    made: list[SimulatedHands] = []
-
-    def of(deployment: SimulatedDeployment) -> SimulatedHands:
-        if not made:
-            made.append(hands(deployment, hold))
-        return made[0]
-
-    monkeypatch.setattr(SimulatedDeployment, "hands", property(of))
-    monkeypatch.setattr(FaultSchedule, "starts", lambda *_: {"B2": 2})  # how often brokers start is up to the holder
-    outcome = simulate(make_plan(load_text(LINE, "line")), directory)
+def held(directory: Path, scenario: str = LINE, script: Sequence[Request] = SCRIPT) -> Held:
+    hold = ScriptedHold(script)
+    outcome = simulate(make_plan(load_text(scenario, "held")), directory, hold=hold, speed=0.0)
     return outcome, hold, analyze(outcome.directory, PlainEngine())
+
+
+def again(outcome: RunOutcome, directory: Path) -> RunOutcome:
+    """The run of the scenario that is saved from a held one."""
+    saved = as_text(load_text(yaml.safe_dump(manifest.read(outcome.directory).scenario), "saved"))
+    return simulate(make_plan(load_text(saved, "again")), directory)
+
+
+def logs(outcome: RunOutcome) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in log_files(outcome.directory / LOGS)}
 
 
 def check(fidelity: VariantFidelity, name: str) -> Check:
@@ -155,54 +141,97 @@ def check(fidelity: VariantFidelity, name: str) -> Check:
 
 @pytest.fixture(scope="module")
 def standard(tmp_path_factory: pytest.TempPathFactory) -> Held:
-    with pytest.MonkeyPatch.context() as patched:
-        return held(tmp_path_factory.mktemp("held"), patched)
+    return held(tmp_path_factory.mktemp("held"))
 
 
 def test_what_is_done_by_hand_is_judged_as_what_was_planned(standard: Held) -> None:
     outcome, hold, summary = standard
-    refused, *done = hold.answers
-    assert isinstance(refused, Refused)
-    assert "no broker 'B9'" in refused.reason
-    assert not [answer for answer in done if not isinstance(answer, Done)]
+    refused = [answer.reason for answer in hold.answers if isinstance(answer, Refused)]
+    told = ["no broker 'B9'", "B9 has no log", "no 'B3 sends compose' has come"]
+    assert [words for words, reason in zip(told, refused, strict=True) if words not in reason] == []
     (variant,) = summary.variants
     assert variant.delivery.verdicts == ["correct"]
     assert (variant.delivery.excused, variant.delivery.published) == (1, 3), "level 2 met a broker that was down"
     (judged,) = outcome.fidelity.variants
     faults = check(judged, "planned faults that did not happen")
     assert (faults.verdict, faults.detail) == (FidelityVerdict.VALID, "2 of 2 changes verified")
+
+
+def test_time_stands_still_at_the_very_record(standard: Held) -> None:
+    outcome, hold, _ = standard
+    (until,) = (asked.answer.result(0) for asked in hold.asked[4:5])
+    lines = map(msgspec.json.decode, logs(outcome)["B3.jsonl"].splitlines())
+    received = [line["time"] for line in lines if line["event"] == "received" and line.get("client") == "by-hand-B3-1"]
     (record,) = manifest.read(outcome.directory).variants
-    run = next(phase for phase in record.phases if phase.name == "run")
-    lasted = (run.end - run.start) / SECOND
-    assert HEALED + record.recovery <= lasted + 2 <= HEALED + record.recovery + 1, "it ends once all has recovered"
+    join = record.phase(manifest.PhaseName.JOIN)
+    assert join is not None
+    assert isinstance(until, Done)
+    assert until.text == f"{(received[0] - join.start) / SECOND:.9g} s after clients began to join: time stands still"
 
 
-def test_the_manifest_has_the_scenario_that_repeats_it(tmp_path: Path, standard: Held) -> None:
-    outcome, _, summary = standard
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(FaultSchedule, "starts", lambda *_: {"B2": 2})
-        plan = make_plan(load_text(yaml.safe_dump(manifest.read(outcome.directory).scenario), "again"))
-        again = simulate(plan, tmp_path)
-    (first,), (second,) = summary.variants, analyze(again.directory, PlainEngine()).variants
-    assert second.delivery.verdicts == ["correct"]
-    assert (second.delivery.published, second.delivery.excused) == (first.delivery.published, first.delivery.excused)
-    assert second.delivery.delivered == first.delivery.delivered
+QUOTES = """
+name: held-quotes
+topology: {kind: ring, brokers: 4, link: {delay: 2ms..5ms, jitter: 10%, bandwidth: 10mbit}}
+routing: {protocol: tid, publications: dynamic}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 5/s}
+  subscriptions: {subscribers: 2, selectivity: 20%}
+  operations:
+    - {at: 6s, client: P9, broker: B2, id: a1, advertise: "[class,eq,'X']"}
+    - {at: 6s, client: S9, broker: B4, id: s1, subscribe: "[class,eq,'X']"}
+    - {at: 12s, client: P9, broker: B2, publish: "[class,'X']"}
+timeline: {join: 4s, run: 60s, held: 60s, drain: 2s}
+faults: [{at: run+3s, kill: B3, for: 1s}]
+seed: 3
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [],
+        [
+            step(2), PublishRequest("B4", "[class,'X']"), SubscribeRequest("B1", "[class,eq,'X']"),
+            FaultRequest({"pause": ["busiest"]}), step(1), FaultRequest({"degrade": ["B1-B2"], "delay": "30ms"}),
+            UntilRequest("B4 sends publish", 4 * SECOND), FaultRequest({"kill": ["B4"], "for": "500ms"}), step(3),
+            SubscribeRequest("B2", "[class,eq,'X']"), HealRequest(), step(1.0000001),
+        ],
+    ],
+    ids=["nothing", "much"],
+)  # fmt: skip
+def test_the_saved_scenario_repeats_it_byte_for_byte(script: list[Request], tmp_path: Path) -> None:
+    outcome, hold, summary = held(tmp_path / "held", QUOTES, script)
+    assert all(isinstance(answer, Done) for answer in hold.answers), hold.answers
+    repeated = again(outcome, tmp_path / "again")
+    assert logs(repeated) == logs(outcome)
+    assert "emulator.jsonl" in logs(outcome)
+    (first,), (second,) = summary.variants, analyze(repeated.directory, PlainEngine()).variants
+    assert (first.delivery, first.audit) == (second.delivery, second.audit)
 
 
 def test_a_publication_that_nobody_logged_is_spurious(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, summary = held(tmp_path, monkeypatch, hands=UnloggedHands)
+    monkeypatch.setattr(held_deployment, "SimulatedHands", UnloggedHands)
+    _, _, summary = held(tmp_path)
     (variant,) = summary.variants
     assert "spurious" in str(variant.delivery.verdicts), variant.delivery
 
 
 def test_a_publication_that_was_not_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, summary = held(tmp_path, monkeypatch, hands=DroppingHands)
+    monkeypatch.setattr(held_deployment, "SimulatedHands", DroppingHands)
+    _, _, summary = held(tmp_path)
     assert "by-hand-B1 was to publish 2 times and published 0 times" in str(summary.variants[0].audit)
 
 
 def test_a_fault_that_did_not_happen_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimulatedBrokers, "kill", lambda *_: None)
-    outcome, _, _ = held(tmp_path, monkeypatch)
+    outcome, _, _ = held(tmp_path)
     faults = check(outcome.fidelity.variants[0], "planned faults that did not happen")
     assert faults.verdict is FidelityVerdict.INVALID
-    assert "kill of B2 at 8" in faults.detail
+    assert "kill of B2 at" in faults.detail
+
+
+def test_workload_beyond_the_end_of_the_hold_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that go on after the end of the run do more than what became of the plan."""
+    monkeypatch.setattr(SimulatedHands, "end_workload", lambda *_: None)
+    _, _, summary = held(tmp_path, QUOTES, [step(1)])
+    assert "issued as planned" in str([each for each in summary.variants[0].audit if each.value])
