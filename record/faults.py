@@ -25,6 +25,8 @@ class HealKind(enum.StrEnum):
     RECONNECT = "reconnect"
     """Follows a reset at once: brokers open another stream by themselves."""
     UNDISTURB = "undisturb"
+    RETURN = "return"
+    """Clients run again on their site, and open sessions of their own accord."""
 
 
 LOST_STREAMS = "lost streams"
@@ -63,12 +65,21 @@ class FaultKind(enum.StrEnum):
     """The stream between two brokers is closed; the link stays."""
     DISTURB = "disturb", HealKind.UNDISTURB
     """Messages are lost, repeated or held back after the link has delivered them."""
+    CRASH = "crash", HealKind.RETURN
+    """Clients on a site end: the kernel resets their connections, and what waits in them is lost."""
+    VANISH = "vanish", HealKind.RETURN
+    """A site ends with all of its clients, and its access link carries no packet more: nobody tells the broker."""
 
     def __new__(cls, value: str, healed_by: HealKind) -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
         member.healed_by = healed_by
         return member
+
+    @property
+    def of_clients(self) -> bool:
+        """True for a fault of clients, which brokers and links do not have and whose cost no routing promises."""
+        return self.healed_by is HealKind.RETURN
 
     @classmethod
     def named(cls, name: str) -> FaultKind | None:

@@ -25,7 +25,7 @@ from scenario.sections.section import suggestion
 from scenario.sections.workload import FileWorkload, OperationItem
 from scenario.workload.detections import MOST_DETECTIONS
 from scenario.workload.file.contents import contents_of
-from scenario.workload.generate import generate
+from scenario.workload.generate import generate, planned_sites
 from scenario.workload.generate import problems as workload_problems
 from scenario.workload.placement import broker_problems
 from scenario.workload.sites import site_problems
@@ -87,8 +87,10 @@ def contradictions(scenario: Scenario, builder: OverlayBuilder) -> Iterator[Prob
     yield from _routing(scenario, overlay)
     of_workload = [*workload_problems(scenario, overlay), *_operations(scenario, overlay)]
     yield from of_workload or _detections(scenario, overlay)
-    yield from site_problems(scenario, overlay, _generated_clients(scenario, len(overlay.brokers)))
-    yield from _faults(scenario, overlay, built.later_pairs)
+    of_sites = list(site_problems(scenario, overlay, _generated_clients(scenario, len(overlay.brokers))))
+    yield from of_sites
+    if not (of_workload or of_sites):
+        yield from _faults(scenario, overlay, built.later_pairs)
     yield from foreign_problems(scenario, overlay)
 
 
@@ -241,7 +243,15 @@ def _detections(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
 def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> Iterator[Problem]:
     timeline = scenario.timeline.foreseen
     try:
-        plan(scenario.faults, overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, later=later)
+        plan(
+            scenario.faults,
+            overlay,
+            join=timeline.join,
+            run=timeline.run,
+            seed=scenario.seed,
+            later=later,
+            sites=planned_sites(scenario, overlay) if scenario.faults else (),
+        )
     except FaultError as error:
         yield Problem(("faults", error.index, error.field), error.message)
 

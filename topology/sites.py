@@ -36,6 +36,19 @@ class Site:
         return Link(self.name, self.broker, self.up, self.down)
 
 
+@dataclass(frozen=True, slots=True)
+class ClientHost:
+    """Something that fails with its clients: a site, or one client on a site."""
+
+    name: str
+    """That of the site, or of the client."""
+    site: str
+    clients: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def with_sites(overlay: Overlay, sites: Iterable[Site]) -> Overlay:
     """The overlay with a node for each site, and the access links behind its own links: all that a host wires."""
     sites = list(sites)

@@ -21,6 +21,7 @@ from record.service_time import ServiceTime
 from record.time_units import SECOND
 from scenario.sections.brokers import Brokers
 from topology.model import Overlay
+from topology.sites import site_of_each_client
 
 AFTER_FAULT = 10 * SECOND
 """Time after a fault in which messages that it held up may still wait for each other."""
@@ -95,11 +96,13 @@ def _links(overlay: Overlay) -> Mapping[tuple[str, str], Any]:
 def _struck(number: int, run: RunDirectory, logs: LogTally) -> Mapping[str, Times]:
     """The times of faults, and of links without a stream, by broker and by direction."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    brokers = frozenset(run.brokers)
+    sites = run.sites.get(run.manifest.variants[number].name, ())
+    site_of = {client: site.name for client, site in site_of_each_client(sites).items()}
+    brokers = frozenset(run.brokers).union(site_of.values())
     faults = [event for event in logs.outages if event.variant == number and not event.node]
     for outage in outages(faults, brokers):
         end = FOREVER if outage.end == FOREVER else outage.end + AFTER_FAULT
-        for target in separate_targets(outage.target, brokers):
+        for target in separate_targets(site_of.get(outage.target, outage.target), brokers):
             found[target].append((outage.begin, end))
             if outage.kind == FaultKind.DISTURB:  # the receiving broker holds messages back before their turn
                 found[target.rpartition("->")[2]].append((outage.begin, end))

@@ -177,8 +177,9 @@ class _Followed:
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
         for broker, own in _places(self._arrivals[at, ArrivalColumn.BROKER]):
             self._wait_for(self._asked.subscribers_of(self._nodes[broker]), own, _TIMES_COUNTED)
-        elapsed = notices[:, NoticeColumn.NOTIFIED] - self._arrivals[at, ArrivalColumn.TIME]
-        self._access(notices[:, NoticeColumn.SITE], lambda site: (site.down, site.up), elapsed, followed)
+        begin = self._arrivals[at, ArrivalColumn.TIME]
+        times = begin, notices[:, NoticeColumn.NOTIFIED]
+        self._access(notices[:, NoticeColumn.SITE], lambda site: (site.down, site.up), times, followed)
         while len(followed):
             here = self._arrivals[at]
             self._wait(here[:, ArrivalColumn.BROKER], followed)
@@ -240,23 +241,27 @@ class _Followed:
     def _come(self, first: Numbers, ways: Numbers) -> None:
         """Counts what access links of publishers can have taken, given the rows of the turns at their brokers."""
         published = self._publishings[first[:, ArrivalColumn.PUBLISHING]]
-        elapsed = first[:, ArrivalColumn.TIME] - published[:, PublishingColumn.PUBLISHED]
-        self._access(published[:, PublishingColumn.SITE], lambda site: (site.up, site.down), elapsed, ways)
+        times = published[:, PublishingColumn.PUBLISHED], first[:, ArrivalColumn.TIME]
+        self._access(published[:, PublishingColumn.SITE], lambda site: (site.up, site.down), times, ways)
 
     def _access(
         self,
         sites: Numbers,
         direction: Callable[[Site], tuple[LinkProperties, LinkProperties]],
-        elapsed: Numbers,
+        times: tuple[Numbers, Numbers],
         ways: Numbers,
     ) -> None:
-        """Counts what one direction of access links can have taken; `direction` has it before its opposite."""
+        """Counts what one direction of access links can have taken between two times; `direction` has it before its
+        opposite."""
+        begin, end = times
         for number, own in _places(sites):
             if number != NOBODY:
-                asked, opposite = direction(self._asked.sites[number])
-                least, most = _bounds(asked, opposite)
+                site = self._asked.sites[number]
+                bounds = _bounds(*direction(site))
+                struck = ~untouched(begin[own], end[own], self._asked.struck_access(site))
+                least, most = np.where(struck, 0.0, bounds[0]), np.where(struck, inf, bounds[1])
                 self._least[ways[own]] += least
-                self._most[ways[own]] += np.maximum(least, np.minimum(most, np.maximum(elapsed[own], 0)))
+                self._most[ways[own]] += np.maximum(least, np.minimum(most, np.maximum(end[own] - begin[own], 0)))
 
     def _pass(self, sent: Numbers, received: Numbers, ways: Numbers) -> None:
         """Counts what each link can have taken."""

@@ -8,9 +8,10 @@ from math import inf
 
 import numpy as np
 
+from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.links import FURTHEST
-from analysis.reading.event_table import NOBODY
+from analysis.reading.event_table import NOBODY, Truths
 from record.time_units import SECOND
 from topology.link_properties import LinkProperties
 from topology.sites import Site
@@ -39,15 +40,28 @@ class AccessLinks:
         shortest, longest = np.minimum(times, _ENDLESS).astype(np.int64).T
         return cls(shortest, longest)
 
-    def explained(self, sites: Numbers, took: Numbers) -> Numbers:
+    def explained(self, sites: Numbers, took: Numbers, struck: Truths) -> Numbers:
         """The part of what each took that its access link explains; none of a message that came over none.
 
-        Jitter, the rate and TCP's repeats are in no log, so all that they may have taken is taken for theirs.
+        Jitter, the rate and TCP's repeats are in no log, so all that they may have taken is taken for theirs. So is all
+        that a message took while a fault `struck` the link or the site.
         """
         explained = np.zeros(len(took), dtype=np.int64)
         over = np.flatnonzero(sites != NOBODY)
-        explained[over] = np.clip(took[over], self.shortest[sites[over]], self.longest[sites[over]])
+        free = ~struck[over]
+        least, most = np.where(free, self.shortest[sites[over]], 0), self.longest[sites[over]]
+        explained[over] = np.clip(took[over], least, np.where(free, most, np.maximum(most, took[over])))
         return explained
+
+
+def struck_access(asked: AskedVariant, sites: Numbers, begin: Numbers, end: Numbers) -> Truths:
+    """True for each message that was on its way while a fault was on the access link, or on its site."""
+    struck = np.zeros(len(sites), dtype=np.bool_)
+    for number, site in enumerate(asked.sites):
+        if times := asked.struck_access(site):
+            own = sites == number
+            struck[own] = ~untouched(begin[own], end[own], times)
+    return struck
 
 
 _ENDLESS = 1e18

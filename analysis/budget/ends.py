@@ -137,6 +137,8 @@ class Tellings:
     site: Numbers
     """The number of the client's site; `NOBODY` for none."""
     access: AccessLinks
+    access_struck: Truths
+    """True while a fault was on the client's access link or site."""
 
 
 def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
@@ -152,7 +154,7 @@ def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Num
     held_waiting = waits.of(likely, stays.broker, done, gone)
     held = quota + gone - done - held_waiting
     beyond = stays.end - gone - parts[:, Part.PLATFORM]
-    parts[:, Part.ACCESS] = access = told.access.explained(told.site, beyond)
+    parts[:, Part.ACCESS] = access = told.access.explained(told.site, beyond, told.access_struck)
     beyond -= access
     by_quota = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, stays.broker, gone, stays.end))
     faulty = np.where(told.struck, np.maximum(beyond, 0), by_quota)

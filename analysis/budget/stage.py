@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
-from analysis.budget.access import AccessLinks
+from analysis.budget.access import AccessLinks, struck_access
 from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
@@ -177,7 +177,8 @@ class _Budget:
         struck = self._struck(last.broker, last.turn, last.end)
         access = AccessLinks.to_clients(self.variant.asked.sites)
         sites = self.notices[:, NoticeColumn.SITE]
-        return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck, sites, access)
+        access_struck = struck_access(self.variant.asked, sites, last.turn, last.end)
+        return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck, sites, access, access_struck)
 
     def _from_publishers(self, first: Numbers, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers."""
@@ -188,7 +189,9 @@ class _Budget:
         took = self.ways.passages[passage, PassageColumn.CAME] - published
         if not self.variant.simulated:  # a real broker logs an arrival when its event loop has the message
             took -= rest.submit(broker).bounds[1]
-        access = AccessLinks.to_brokers(self.variant.asked.sites).explained(made[:, PublishingColumn.SITE], took)
+        sites = made[:, PublishingColumn.SITE]
+        access_struck = struck_access(self.variant.asked, sites, published, turn)
+        access = AccessLinks.to_brokers(self.variant.asked.sites).explained(sites, took, access_struck)
         return from_publisher(
             Publishings(
                 made[:, PublishingColumn.PUBLISHER],

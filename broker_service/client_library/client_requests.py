@@ -152,6 +152,11 @@ class ClientRequests:
         queue.append(request)
         return request.number
 
+    def forget_publications(self) -> None:
+        """Gives up all publications that were not acknowledged, as a client does that crashes and starts anew."""
+        self._unacknowledged.clear()
+        self._queue = deque(request for request in self._queue if request.operation is not _PUBLISH)
+
     def take(self) -> list[ClientRequest]:
         """The next operations for one frame."""
         queue, unacknowledged = self._queue, self._unacknowledged

@@ -112,6 +112,21 @@ class ClientSession:
         if self._stream is not None:
             self._stream.close("the stream was broken on purpose")
 
+    def crash(self) -> None:
+        """Ends the session as a crash of this process does: the kernel resets its connection, and publications that the
+        broker has not acknowledged are given up. `restart` opens it again."""
+        if self._call is not None:
+            self._call.reset()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._requests.forget_publications()
+
+    def restart(self) -> None:
+        """Opens the session again after a crash, as a process does that starts anew."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep_open())
+
     def submit(
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
     ) -> int:

@@ -27,7 +27,7 @@ NOT_SIMULATED: Final = (
 )
 """The reason why the simulator refuses them."""
 
-_SURVIVED = (*FaultKind, LOST_STREAMS, VANISHED_LINKS)
+_SURVIVED = (*(kind for kind in FaultKind if not kind.of_clients), LOST_STREAMS, VANISHED_LINKS)
 
 
 class ForeignOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):

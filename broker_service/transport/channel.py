@@ -34,6 +34,10 @@ class Call(RpcStream):
         self._connection.cancel(self)
         self._connection.close()
 
+    def reset(self) -> None:
+        """Resets the connection, as the kernel does for a process that has crashed."""
+        self._connection.reset()
+
 
 class ClientConnection(Connection):
     """A connection with one stream, which this end has opened."""

@@ -12,6 +12,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -70,6 +72,8 @@ _MOST_UNSENT = 1 << 22
 _RESET_CODES = {ErrorCodes.REFUSED_STREAM: StatusCode.UNAVAILABLE, ErrorCodes.CANCEL: StatusCode.CANCELLED}
 """Status of a call that ends with these errors of HTTP/2; it is INTERNAL with any other."""
 
+_NO_LINGERING = struct.pack("ii", 1, 0)
+"""The option by which the kernel resets a connection when its socket is closed."""
 EventHandlers = Mapping[type[events.Event], Callable[[Any], None]]
 
 
@@ -160,6 +164,14 @@ class Connection(asyncio.Protocol):
             self._http2.close_connection()
             self._flush()
         self._end("this end closed the connection")
+
+    def reset(self) -> None:
+        """Ends the connection by a reset. Nothing that waits is sent, and the other end is not told why."""
+        transport = self._transport
+        if transport is not None and (made := transport.get_extra_info("socket")) is not None:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+            transport.abort()
+        self._end("this end reset the connection")
 
     def _add(self, stream: RpcStream) -> None:
         stream.window = self._http2.remote_settings.initial_window_size

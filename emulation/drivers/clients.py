@@ -54,6 +54,10 @@ class SessionEnd:
         return self.broker if self.client is None else f"{self.broker} {self.client}"
 
 
+class ClientDownError(Exception):
+    """A client that does not run cannot publish."""
+
+
 class UnknownBrokerError(Exception):
     """An operation names a broker that the clients have no session with."""
 
@@ -77,6 +81,9 @@ class Clients:
         """
         self.clock_offset = 0
         """Nanoseconds to add to the recorder's clock to get the run's."""
+        self.away: set[str] = set()
+        """Clients that do not run. What they would publish is rejected; what they would declare waits for their
+        return."""
         self._sessions = sessions
         self._at_sites = at_sites
         self._keeps_accepted = keeps_accepted
@@ -111,7 +118,7 @@ class Clients:
         self._counts.issued += 1
         try:
             self._submit(operation, now)
-        except (TooLargeError, SessionFullError, UnknownBrokerError) as error:
+        except (TooLargeError, SessionFullError, UnknownBrokerError, ClientDownError) as error:
             self._counts.rejected += 1
             self._recorder.note(
                 Event.REJECTED,
@@ -157,6 +164,8 @@ class Clients:
             session.submit(operation.client, Operation.ATTACH)
         client, request, id, body = operation.client, REQUESTS[operation.kind], operation.id, operation.body
         if operation.kind is _PUBLISH:
+            if operation.client in self.away:
+                raise ClientDownError(f"{operation.client} does not run")
             session.submit(client, request, id, body, now + self.clock_offset)
             self._counts.published += 1
         else:

@@ -21,7 +21,7 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -37,7 +37,7 @@ from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
-from emulation.drivers.instructions import End, Further, Instruction, Start
+from emulation.drivers.instructions import End, Further, Instruction, Leave, Return, Start
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
 from emulation.network.namespaces import in_namespace
@@ -171,7 +171,23 @@ class Driver:
                 self._schedule.insert(operation)
             case End(at):
                 self._schedule.end_at(at)
+            case Leave(clients):
+                self._leave(clients)
+            case Return(clients):
+                self._return(clients)
         self._plan_next()
+
+    def _leave(self, clients: Iterable[str]) -> None:
+        for client in clients:
+            if (end := self._config.sites.get(client)) is not None:
+                self._clients.away.add(client)
+                self._sessions[SessionEnd(end.broker, client).key].crash()
+
+    def _return(self, clients: Iterable[str]) -> None:
+        for client in clients:
+            if (end := self._config.sites.get(client)) is not None:
+                self._clients.away.discard(client)
+                self._sessions[SessionEnd(end.broker, client).key].restart()
 
     async def close(self) -> None:
         """Ends the sessions and the log."""

@@ -29,4 +29,17 @@ class End(msgspec.Struct, frozen=True, tag_field="do", tag="end"):
     """Nanoseconds since the start of the workload."""
 
 
-Instruction = Start | Further | End
+class Leave(msgspec.Struct, frozen=True, tag_field="do", tag="leave"):
+    """Clients on sites end as in a crash: their connections are reset, and what waits in them is lost."""
+
+    clients: tuple[str, ...]
+    """Those of other drivers may be among them."""
+
+
+class Return(msgspec.Struct, frozen=True, tag_field="do", tag="return"):
+    """Clients that have left run again."""
+
+    clients: tuple[str, ...]
+
+
+Instruction = Start | Further | End | Leave | Return

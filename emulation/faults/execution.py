@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable, Iterator
 from broker_service.config import Disturbance
 from broker_service.tracing.trace import Trace
 from emulation.faults.injector import Action
-from emulation.live_overlay.contract import LiveBrokers, LiveOverlay
+from emulation.live_overlay.contract import LiveBrokers, LiveOverlay, LiveSites, NoSites
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
+from topology.sites import ClientHost
+
+NO_SITES = NoSites()
 
 
 def perform(
-    actions: Iterable[Action], overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]
+    actions: Iterable[Action], overlay: LiveOverlay, trace: Trace, clock: Callable[[], int], sites: LiveSites = NO_SITES
 ) -> Iterator[Action]:
     """Does one action after another and writes it down; yields each when it is done.
 
@@ -30,7 +33,7 @@ def perform(
         begin, event = clock(), _event_of(group[0])
         if event is not Event.WITHOUT_EFFECT:
             for action in group:
-                carry_out(action, overlay)
+                carry_out(action, overlay, sites)
         end = clock()
         trace.write(
             TraceRecord(
@@ -54,9 +57,11 @@ def described(actions: Iterable[Action]) -> list[str]:
     ]
 
 
-def carry_out(action: Action, overlay: LiveOverlay) -> None:
+def carry_out(action: Action, overlay: LiveOverlay, sites: LiveSites = NO_SITES) -> None:
     """Does one action."""
-    if isinstance(action.target, LinkDirection):
+    if isinstance(action.target, ClientHost):
+        _to_clients(action, action.target, sites)
+    elif isinstance(action.target, LinkDirection):
         _to_link(action, action.target, overlay)
     else:
         _to_broker(action, action.target, overlay.brokers)
@@ -88,6 +93,13 @@ def _to_broker(action: Action, broker: BrokerId, brokers: LiveBrokers) -> None:
             brokers.slow(broker, None)
         case kind, given:
             raise ValueError(f"{kind} of a broker, with {given!r}")
+
+
+def _to_clients(action: Action, host: ClientHost, sites: LiveSites) -> None:
+    if isinstance(action.kind, FaultKind):
+        sites.end(host)
+    else:
+        sites.come_back(host)
 
 
 def _to_link(action: Action, direction: LinkDirection, overlay: LiveOverlay) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from broker_service.tracing.trace import Trace
-from emulation.faults.execution import perform
+from emulation.faults.execution import NO_SITES, perform
 from emulation.faults.injector import Action, FaultInjector
-from emulation.live_overlay.contract import LiveOverlay
+from emulation.live_overlay.contract import LiveOverlay, LiveSites
 from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.times import Counter, Counts
 from topology.link_properties import BrokerId, Link
@@ -16,8 +16,16 @@ from topology.link_properties import BrokerId, Link
 class FaultRun:
     """The faults of one variant, injected as they become due. Times are nanoseconds of the run's clock."""
 
-    def __init__(self, schedule: FaultSchedule, overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
-        self._injector = FaultInjector(schedule, overlay.overlay)
+    def __init__(
+        self,
+        schedule: FaultSchedule,
+        overlay: LiveOverlay,
+        trace: Trace,
+        clock: Callable[[], int],
+        sites: LiveSites = NO_SITES,
+    ) -> None:
+        self._injector = FaultInjector(schedule, overlay.overlay, sites.sites)
+        self._sites = sites
         self._overlay = overlay
         self._trace = trace
         self._clock = clock
@@ -73,4 +81,4 @@ class FaultRun:
         return self._perform(self._injector.heal())
 
     def _perform(self, actions: Iterable[Action]) -> list[Action]:
-        return list(perform(actions, self._overlay, self._trace, self._clock))
+        return list(perform(actions, self._overlay, self._trace, self._clock, self._sites))

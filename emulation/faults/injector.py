@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from record.faults import FaultKind, HealKind
 from scenario.faults.conditions import (
     OF_BROKERS,
+    OF_CLIENTS,
     OF_LINKS,
     Condition,
     Down,
@@ -34,6 +35,7 @@ from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
 from scenario.faults.times import Counter, CountReached, Counts
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
+from topology.sites import Site
 
 NOTHING_YET = Counts()
 _NO_LINK = LinkProperties()
@@ -62,10 +64,13 @@ class Action:
 class FaultInjector:
     """A schedule of faults in progress on one overlay. Times are nanoseconds from the begin of the join phase."""
 
-    def __init__(self, schedule: FaultSchedule, overlay: Overlay) -> None:
+    def __init__(self, schedule: FaultSchedule, overlay: Overlay, sites: Iterable[Site] = ()) -> None:
         self._overlay = overlay
-        self._changed: dict[frozenset[BrokerId], Link | None] = {}
-        """Links that have appeared or vanished since the start, by their brokers; None for one that is not there."""
+        self._changed: dict[frozenset[BrokerId], Link | None] = {
+            frozenset((site.name, site.broker)): site.link for site in sites
+        }
+        """Links that have appeared or vanished since the start, by their brokers; None for one that is not there.
+        Access links are among them."""
         self._numbers = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
         self._waiting: list[tuple[CountReached, int, Program]] = []
@@ -174,7 +179,7 @@ class FaultInjector:
 
     def _bring_about(self, holding: Mapping[Target, list[Condition]]) -> Iterator[Action]:
         """Makes these conditions, and no others, the ones in effect on each target."""
-        for kind in (*OF_BROKERS, *OF_LINKS):
+        for kind in (*OF_BROKERS, *OF_LINKS, *OF_CLIENTS):
             for target, here in holding.items():
                 down = kind is not Down and any(isinstance(condition, Down) for condition in here)
                 holding_here = [] if down else [condition for condition in here if isinstance(condition, kind)]

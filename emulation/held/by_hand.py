@@ -29,6 +29,7 @@ from scenario.sections.faults import FaultItem
 from scenario.sections.messages import describe
 from scenario.sections.workload import OperationItem
 from scenario.workload.explicit import explicit_operations
+from scenario.workload.generate import planned_sites
 from scenario.workload.operations import BY_HAND, PlannedOperation
 from scenario.yaml_files.source import parse_setting
 
@@ -157,6 +158,7 @@ class ByHand:
             seed=scenario.seed,
             demand=self._demand,
             later=built.later_pairs,
+            sites=planned_sites(scenario, built.overlay),
         )
 
     def _new_client(self, broker: str) -> str:

@@ -9,7 +9,7 @@ Whoever brings an overlay up and takes it down knows what it is made of, and nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from broker_service.config import Disturbance
@@ -17,6 +17,7 @@ from broker_service.grpc_shell.status import BrokerStatus
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
+from topology.sites import ClientHost, Site
 
 Tables = Mapping[BrokerId, Mapping[str, object]]
 """Routing tables by broker, as `Broker.tables` shows them."""
@@ -98,6 +99,31 @@ class LiveLinks(Protocol):
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         """Damages this share of the frames sent in this direction from now on; 0 ends it."""
+
+
+class LiveSites(Protocol):
+    """The hosts of clients, and the faults that can be injected into them."""
+
+    @property
+    def sites(self) -> Sequence[Site]:
+        """All sites, in order; none where clients are beside their brokers."""
+
+    def end(self, host: ClientHost) -> None:
+        """Ends a host's clients as a crash does; their kernel resets their connections, if it can be heard."""
+
+    def come_back(self, host: ClientHost) -> None:
+        """Has the clients of a host run again, unless another host of theirs has ended, too."""
+
+
+class NoSites:
+    """`LiveSites` of clients beside their brokers."""
+
+    sites: Sequence[Site] = ()
+
+    def end(self, host: ClientHost) -> None:
+        raise ValueError(f"{host} is not there")
+
+    come_back = end
 
 
 class QuietWatch(Protocol):

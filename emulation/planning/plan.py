@@ -145,6 +145,7 @@ class VariantPlan:
             seed=scenario.seed,
             demand=self.demand,
             later=self.later_pairs,
+            sites=self.sites,
         )
 
     @property

@@ -14,6 +14,7 @@ from typing import Protocol
 from broker_service.tracing.trace import Trace
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import LiveOverlay, Tables
+from emulation.live_overlay.contract import LiveSites
 from emulation.run.hands import Hands
 from emulation.verification.seen import FaultObserver
 from emulation.verification.verifier import FaultVerifier
@@ -57,6 +58,10 @@ class Deployment(Protocol):
     @property
     def overlay(self) -> LiveOverlay:
         """The running overlay, once `start` has returned."""
+
+    @property
+    def sites(self) -> LiveSites:
+        """The hosts of clients, once `start` has returned."""
 
     @property
     def schedule(self) -> FaultSchedule:

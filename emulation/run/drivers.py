@@ -153,6 +153,11 @@ class Drivers:
         for process in self._processes:
             process.instruct(Start(start, clock_offset))
 
+    def instruct(self, instruction: Instruction) -> None:
+        """Passes an instruction on to all. Raises `HostError` when one has ended."""
+        for process in self._processes:
+            process.instruct(instruction)
+
     def issue(self, name: str, operation: PlannedOperation) -> None:
         """Has the driver of this name issue a further operation."""
         for process in self._processes:

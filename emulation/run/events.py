@@ -43,7 +43,7 @@ class VariantEvents:
         self._trace, self._recorder = trace, Recorder(trace, clock)
         if self.logs:
             self._recorder.note(Event.STARTED, count=1)
-        self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock)
+        self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock, deployment.sites)
         self._motion = OverlayMotion(changes, deployment.overlay.links, trace, clock)
         self._verifier = _verifier(plan, deployment) if self._faulty else None
         self._looks: Looks | None = None
@@ -170,7 +170,7 @@ def _verifier(plan: VariantPlan, deployment: Deployment) -> FaultVerifier:
     changes = () if plan.evolution is None else plan.evolution.changes
     return FaultVerifier(
         deployment.schedule,
-        LinksOverTime(plan.overlay, changes),
+        LinksOverTime(plan.overlay, changes, {site.name: site.link for site in plan.sites}),
         deployment.fault_observer,
         deployment.clock,
         end=round((timeline.join + timeline.run) * SECOND),

@@ -20,6 +20,7 @@ from emulation.run.folder_watch import FolderWatch
 from emulation.run.hands import Hands, HostHands
 from emulation.run.host_fault_observer import HostObserver, RegularLooks
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
+from emulation.run.host_sites import HostSites
 from emulation.run.host_start import TICK, HostStart
 from emulation.run.log_watch import LogWatch
 from emulation.run.observation import LoadObserver, directions_of, probed_under_load
@@ -96,9 +97,11 @@ class HostDeployment:
         self._network = start.network(self._driver)
         self.overlay = start.brokers(self._network)
         self._drivers = start.clients(self._network, self._note_ended_brokers)
+        self.sites = HostSites(self._plan.sites, self._drivers)
         start.sample_processors(self._network)
         run_id, foreign = self._context.paths.run_id, self._plan.resources.foreign
-        self.fault_observer = HostObserver(self._network, self.overlay.brokers.addresses, run_id, foreign)
+        addresses = self.overlay.brokers.addresses
+        self.fault_observer = HostObserver(self._network, addresses, run_id, foreign, self._plan.sites)
         self._exits.callback(self.fault_observer.close)
         if (hold := self._context.hold) is not None:
             self.hands = HostHands(

@@ -17,17 +17,21 @@ from pathlib import Path
 from emulation.fidelity.throttling import cores_of
 from emulation.host.processes import ProcessIdentity, processes_of_run
 from emulation.network.model import NetworkError
+from emulation.network.namespaces import in_namespace
 from emulation.network.network import EmulatedNetwork
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import BROKER_PROGRAM, ForeignProgram
 from emulation.runtimes.listening import knock
-from emulation.verification.seen import BrokerSeen, DirectionSeen
+from emulation.verification.seen import BrokerSeen, DirectionSeen, SiteSeen
 from emulation.verification.verifier import FaultVerifier
 from record.contract import STATUS_LEVEL
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
+from topology.sites import ClientHost, Site
 
 WATCHED_FOR = 0.35
 """Seconds for which processes are watched: more than three intervals between measurements of a broker's event loop."""
+_ESTABLISHED = "01"
+"""The state of a connection, as the kernel lists it."""
 ERROR = 0.5e-3
 """Seconds by which the delay of a probe may be wrong on a host that is under load."""
 
@@ -38,6 +42,7 @@ class HostObserver:
     patience = 0.5
     start_takes = 6.0
     stop_takes = 3.0
+    return_takes = 3.0
     look_takes = 2.5
     looks_again = 0.3
 
@@ -47,11 +52,13 @@ class HostObserver:
         addresses: Mapping[BrokerId, str],
         run_id: str,
         foreign: ForeignProgram | None = None,
+        sites: Iterable[Site] = (),
     ) -> None:
         """`addresses` are those of the brokers' control services; `foreign` are brokers that are not brokerlab's."""
         self._network = network
         self._addresses = addresses
         self._foreign = foreign
+        self._sites = {site.name: site for site in sites}
         self._controls = BrokerControls(addresses)
         self._run_id = run_id
 
@@ -90,6 +97,19 @@ class HostObserver:
         if self._foreign is not None and self._foreign.level < STATUS_LEVEL:
             return self._controls.incarnations(brokers)
         return {broker: status.incarnation for broker, status in self._controls.status(brokers).items()}
+
+    def sites(self, hosts: Sequence[ClientHost]) -> Mapping[ClientHost, SiteSeen]:
+        found = {}
+        for host in hosts:
+            site, pid = self._sites[host.site], self._network.pid(host.site)
+            with contextlib.suppress(NetworkError):
+                link = LinkDirection(site.name, site.broker)
+                found[host] = SiteSeen(
+                    connections=in_namespace(pid, _open_connections),
+                    clients=len(site.clients),
+                    reachable=not (self._network.is_cut(link) or self._network.is_cut(link.reverse)),
+                )
+        return found
 
     def directions(
         self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]
@@ -141,6 +161,12 @@ def _namespace(pid: int) -> int:
         return Path(f"/proc/{pid}/ns/net").stat().st_ino
     except OSError:
         return 0
+
+
+def _open_connections() -> int:
+    """The established TCP connections of this thread's network namespace."""
+    lines = Path("/proc/thread-self/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    return sum(line.split()[3] == _ESTABLISHED for line in lines)
 
 
 def _is_our_program(argument: bytes) -> bool:

@@ -104,6 +104,8 @@ class HostShare:
 
     def own(self, schedule: FaultSchedule) -> FaultSchedule:
         """The faults that are this host's to inject: on its brokers, and on what they send."""
+        if not self.host:
+            return schedule
         entries = [replace(entry, program=self._own(entry.program)) for entry in schedule.entries]
         return FaultSchedule(tuple(entries))
 
@@ -119,4 +121,4 @@ class HostShare:
                 return program
 
     def _has(self, target: Target) -> bool:
-        return (target.source if isinstance(target, LinkDirection) else target) in self.brokers
+        return (target.source if isinstance(target, LinkDirection) else target) in self.brokers  # and never a site

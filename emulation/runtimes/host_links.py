@@ -54,6 +54,8 @@ class HostLinks:
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
         source, target = direction.source, direction.target
         self._network.change(direction, properties)
+        if not any({link.a, link.b} == {source, target} for link in self._expected.links):
+            return  # no broker knows of an access link
         if properties.send_time != self._configs.link(source, target).send_time:
             self._configs.change_send_time(direction, properties.send_time)
             self._brokers.request(source, partial(self._controls.set_send_time, source, target, properties.send_time))

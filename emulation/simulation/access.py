@@ -8,16 +8,18 @@ its sender, where the broker's bound for a client that does not read counts it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from broker_service.config import Limits
 from broker_service.messages import BrokerFrame, ClientRequest
 from broker_service.transport.wire import encode_broker_frame, encode_client_frames
 from emulation.network.relay.shaping import Shaper
 from emulation.simulation.link_end import HEADERS
 from emulation.simulation.links import Direction
 from record.time_units import SECOND
+from topology.link_properties import LinkDirection, LinkProperties
 from topology.sites import Site
 
 WINDOW_BYTES: Final = 65_535
@@ -26,6 +28,11 @@ _LARGEST: Final = 1 << 30
 """Bytes of a frame that is never divided, because its size alone is asked for."""
 _OPENING_ROUND_TRIPS: Final = 2
 """Round trips of TCP's handshake, and of the request for a stream with its answer."""
+
+
+def session_opening(sites: Iterable[Site], limits: Limits) -> float:
+    """Seconds that the slowest session over an access link takes to open, the last wait before an attempt included."""
+    return limits.reconnect_last + max((AccessLink(site, "").opening for site in sites), default=0.0)
 
 
 class AccessPath:
@@ -39,6 +46,10 @@ class AccessPath:
         self._latency = latency
         self._direction = direction
         self._way_back = round(way_back * SECOND)
+        self.cut = False
+        """True while the direction carries nothing."""
+        self._waiting: list[Callable[[], None]] = []
+        """Calls to be made when it carries frames again."""
         self._under_way: deque[tuple[int, int]] = deque()
         """Frames: the time at which the sender knows that each has arrived, and its bytes."""
         self._bytes = 0
@@ -49,6 +60,26 @@ class AccessPath:
         while under_way and under_way[0][0] <= now:
             self._bytes -= under_way.popleft()[1]
         return now if self._bytes < WINDOW_BYTES else under_way[0][0]
+
+    def when_restored(self, call: Callable[[], None]) -> None:
+        """Has a call made when the direction carries frames again."""
+        self._waiting.append(call)
+
+    def restored(self) -> Sequence[Callable[[], None]]:
+        """The direction carries frames again. Returns the calls to be made."""
+        self.cut = False
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def change(self, properties: LinkProperties, way_back: LinkProperties) -> None:
+        """Sets the properties of frames sent from now on; frames in flight keep their times."""
+        self._direction.change(properties)
+        self._direction.change_way_back(way_back)
+        self._way_back = round(way_back.delay * SECOND)
+
+    def corrupt(self, share: float) -> None:
+        """Damages this share of packets."""
+        self._direction.corrupt(share)
 
     def carry_requests(self, now: int, requests: Sequence[ClientRequest]) -> int:
         """The time at which a frame with these requests has arrived; without any, the end of the stream."""
@@ -79,7 +110,16 @@ class AccessLink:
     """The access link of one site, with the state that its sessions share."""
 
     def __init__(self, site: Site, seed: str) -> None:
+        self.site = site
+        self.abandoned: list[Callable[[], None]] = []
+        """Calls that end, at the broker, the sessions of clients that ended while the link was cut."""
+        self.changes = 0
+        """Number of times that the link was cut, or carried packets both ways again."""
         self._up, self._down = site.up, site.down
+        self._paths: list[AccessPaths] = []
+        self._cut = {True: False, False: False}
+        """By direction: True for the one to the broker."""
+        self._corruption = {True: 0.0, False: 0.0}
         self._seed = f"{seed}:access:{site.name}"
         self._shapers = Shaper(site.up, f"{self._seed}:up"), Shaper(site.down, f"{self._seed}:down")
 
@@ -99,4 +139,57 @@ class AccessLink:
         up, down = self._up, self._down
         there = Direction(up, down, f"{self._seed}:up:{session}", self._shapers[0])
         back = Direction(down, up, f"{self._seed}:down:{session}", self._shapers[1])
-        return AccessPaths(AccessPath(submit, there, down.delay), AccessPath(notify, back, up.delay))
+        paths = AccessPaths(AccessPath(submit, there, down.delay), AccessPath(notify, back, up.delay))
+        self._paths.append(paths)
+        return paths
+
+    # Faults
+
+    @property
+    def whole(self) -> bool:
+        """True while both directions carry packets. With one alone, TCP gets no answers."""
+        return not any(self._cut.values())
+
+    def twin(self, direction: LinkDirection, seed: str) -> Direction:
+        """A direction in the same state, which draws from a stream of its own: what it carries changes nothing here."""
+        is_up = self._is_up(direction)
+        properties, opposite = (self._up, self._down) if is_up else (self._down, self._up)
+        twin = Direction(properties, opposite, seed, self._shapers[not is_up].twin(seed))
+        twin.up = not self._cut[is_up]
+        twin.corrupt(self._corruption[is_up])
+        return twin
+
+    def cut(self, direction: LinkDirection) -> None:
+        """Lets a direction carry nothing."""
+        self.changes += self.whole
+        self._cut[self._is_up(direction)] = True
+        for path in self._of(direction):
+            path.cut = True
+
+    def restore(self, direction: LinkDirection) -> Sequence[Callable[[], None]]:
+        """Undoes `cut`. Returns the calls of those that waited for it."""
+        self._cut[self._is_up(direction)] = False
+        self.changes += self.whole
+        return [call for path in self._of(direction) for call in path.restored()]
+
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        """Gives a direction other properties."""
+        if self._is_up(direction):
+            self._up = properties
+        else:
+            self._down = properties
+        for paths in self._paths:
+            paths.to_broker.change(self._up, self._down)
+            paths.to_client.change(self._down, self._up)
+
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        """Damages this share of the packets of a direction."""
+        self._corruption[self._is_up(direction)] = share
+        for path in self._of(direction):
+            path.corrupt(share)
+
+    def _is_up(self, direction: LinkDirection) -> bool:
+        return direction.source == self.site.name
+
+    def _of(self, direction: LinkDirection) -> list[AccessPath]:
+        return [paths.to_broker if self._is_up(direction) else paths.to_client for paths in self._paths]

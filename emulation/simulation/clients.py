@@ -9,6 +9,7 @@ from operator import itemgetter
 from broker_service.tracing.trace import Recorder, Trace
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import ReadyOperation
+from emulation.drivers.ended_clients import EndedClients
 from emulation.drivers.status import ClientCounts
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, drivers
 from emulation.run.hands import SUBSCRIBING
@@ -19,7 +20,7 @@ from record.log import Event
 from record.promises import Promises
 from scenario.workload.operations import PlannedOperation
 from scenario.workload.workload import Workload
-from topology.sites import Site, site_of_each_client
+from topology.sites import ClientHost, Site, site_of_each_client
 
 
 class ClientNodes:
@@ -41,7 +42,11 @@ class ClientNodes:
         self._promises = promises
         self._homes = workload.clients
         self._everywhere = workload.scenario.timeline.held is not None
-        self._site_of = site_of_each_client(sites)
+        self.sites = tuple(sites)
+        self._site_of = site_of_each_client(self.sites)
+        self._ended = EndedClients()
+        self._session_of: dict[str, SimulatedSession] = {}
+        """Sessions of clients at sites."""
         self._node_of = drivers(workload)
         self._recorders: dict[str, Recorder] = {}
         self._clients: dict[str, Clients] = {}
@@ -78,6 +83,20 @@ class ClientNodes:
         for session in self._sessions.pop(node, ()):
             session.close()
 
+    # Hosts that fail
+
+    def end(self, host: ClientHost) -> None:
+        for client in self._ended.end(host):
+            if client in self._session_of:
+                self._clients[self._node_of[client]].away.add(client)
+                self._overlay.sessions.crash(self._session_of[client])
+
+    def come_back(self, host: ClientHost) -> None:
+        for client in self._ended.come_back(host):
+            if client in self._session_of:
+                self._clients[self._node_of[client]].away.discard(client)
+                self._overlay.sessions.come_back(self._session_of[client])
+
     def stop(self) -> None:
         """The nodes end in order."""
         for node, recorder in self._recorders.items():
@@ -102,6 +121,8 @@ class ClientNodes:
             if session.up:
                 session.on_up()
             self._sessions.setdefault(node, []).append(session)
+            if end.client is not None:
+                self._session_of[end.client] = session
 
 
 def _came(sessions: Mapping[str, SimulatedSession], key: str) -> int | None:

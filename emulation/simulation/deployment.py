@@ -15,6 +15,7 @@ from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.deployment import Pace
 from emulation.run.hands import Hands
+from emulation.simulation.access import session_opening
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
@@ -74,8 +75,11 @@ class SimulatedDeployment:
         self.overlay = SimulatedOverlay(
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
-        self.fault_observer = SimulatedObserver(self.overlay, plan.scenario.seed)
+        self.fault_observer = SimulatedObserver(
+            self.overlay, plan.scenario.seed, session_opening(plan.sites, plan.broker_settings.limits)
+        )
         self._clients = ClientNodes(plan.workload, plan.sites, self.overlay, self._logs.of, plan.promises)
+        self.sites = self._clients
         self._predicates = SharedPredicates()
         self._operations = plan.workload.operations() if operations is None else operations
         self._next = next(self._operations, None)

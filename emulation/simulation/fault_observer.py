@@ -16,10 +16,11 @@ from emulation.network.probing.prober import rate_of
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links import PACKET_OVERHEAD, SEGMENT_BYTES, Direction
 from emulation.simulation.overlay import SimulatedOverlay
-from emulation.verification.seen import BrokerSeen, DirectionSeen
+from emulation.verification.seen import BrokerSeen, DirectionSeen, SiteSeen
 from emulation.verification.verifier import FaultVerifier
 from record.time_units import SECOND
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
+from topology.sites import ClientHost
 
 _PROBE_BYTES = 24
 _FEW, _MANY, _MOST = 10, 200, 3_000
@@ -41,13 +42,28 @@ class SimulatedObserver:
     look_takes = 0.0
     looks_again = 0.1
 
-    def __init__(self, overlay: SimulatedOverlay, seed: int) -> None:
+    def __init__(self, overlay: SimulatedOverlay, seed: int, return_takes: float = 0.0) -> None:
         self._overlay = overlay
         self._seed = seed
         self._looks = 0
+        self.return_takes = return_takes
+        """Seconds that clients may take to open their sessions."""
 
     def brokers(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, BrokerSeen]:
         return {broker: self._broker(broker) for broker in brokers}
+
+    def sites(self, hosts: Sequence[ClientHost]) -> Mapping[ClientHost, SiteSeen]:
+        found = {}
+        for host in hosts:
+            access = self._overlay.sessions.access_of(host.site)
+            if access is not None:
+                sessions = self._overlay.sessions.over(access)
+                found[host] = SiteSeen(
+                    connections=sum(session.up for session in sessions),
+                    clients=len(sessions),
+                    reachable=access.whole,
+                )
+        return found
 
     def directions(
         self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]
@@ -55,9 +71,8 @@ class SimulatedObserver:
         self._looks += 1
         found = {}
         for direction, properties in asked.items():
-            link = self._overlay.links.known(direction.source, direction.target)
-            if link is not None:
-                twin = link.directions[direction.source].twin(f"{self._seed}:look {self._looks}:{direction}")
+            twin = self._overlay.links.twin(direction, f"{self._seed}:look {self._looks}:{direction}")
+            if twin is not None:
                 found[direction] = _probe(twin, self._overlay.events.now, properties, lost[direction])
         return found
 

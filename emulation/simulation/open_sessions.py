@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from broker_service.client_library.client_requests import SessionLimits
+from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.messages import ClientEvent, ClientRequest
 from emulation.live_overlay import BrokerSettings
 from emulation.planning.calibration import Calibration
@@ -18,7 +19,7 @@ from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.sessions import SimulatedSession
 from emulation.simulation.site_session import SiteSession
 from record.callbacks import do_nothing
-from topology.link_properties import BrokerId
+from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import Site
 
 
@@ -45,7 +46,7 @@ class OpenSessions:
         """`running` has the brokers that run at any time."""
         self._settings = settings
         self._running = running
-        self._events = events
+        self.events = events
         self._calibration = calibration
         self._sessions: list[_Opened] = []
         self._access: dict[str, AccessLink] = {}
@@ -75,7 +76,7 @@ class OpenSessions:
         session = (
             SimulatedSession(
                 broker,
-                self._events,
+                self.events,
                 on_event,
                 submit,
                 notify,
@@ -86,7 +87,7 @@ class OpenSessions:
             if access is None
             else SiteSession(
                 broker,
-                self._events,
+                self.events,
                 on_event,
                 access.paths(str(len(self._sessions)), submit, notify),
                 name=name,
@@ -106,9 +107,76 @@ class OpenSessions:
 
     def break_stream(self, session: SimulatedSession) -> None:
         """Breaks a session's stream, as a network that fails does. The client opens another one when it tries next."""
-        broken = next(opened for opened in self._sessions if opened.session is session)
         session.close()
-        self._try_again(broken)
+        self._try_again(self._opened(session))
+
+    # Clients that end, and access links that fail
+
+    def crash(self, session: SimulatedSession) -> None:
+        """Has the client of a session on a site end. Its broker finds out at once, if the access link carries that."""
+        opened = self._opened(session)
+        ended, access = opened.session, opened.access
+        if not isinstance(ended, SiteSession) or access is None:
+            raise ValueError(f"a client beside {opened.home} has no host that could crash")
+        if access.whole:
+            ended.crash()
+        else:
+            access.abandoned.append(ended.vanish())
+
+    def come_back(self, session: SimulatedSession) -> None:
+        """Has a client that ended run again. It connects as soon as it can."""
+        opened = self._opened(session)
+        if isinstance(opened.session, SiteSession):
+            opened.session.runs = True
+        self._connect(opened)
+
+    def access_to(self, direction: LinkDirection) -> AccessLink | None:
+        """The access link that has a direction; None for a link between brokers."""
+        link = self._access.get(direction.source) or self._access.get(direction.target)
+        return link if link is not None and link.site.broker in (direction.source, direction.target) else None
+
+    def access_of(self, site: str) -> AccessLink | None:
+        """The access link of a site; None for a site without clients."""
+        return self._access.get(site)
+
+    def over(self, access: AccessLink) -> Sequence[SimulatedSession]:
+        """The sessions over an access link, open or not."""
+        return [opened.session for opened in self._sessions if opened.access is access]
+
+    def cut(self, access: AccessLink, direction: LinkDirection) -> None:
+        """Cuts a direction of an access link. Sessions over it end at both ends when that has lasted for three
+        heartbeats."""
+        access.cut(direction)
+        silence = MISSED_HEARTBEATS * self._settings.limits.heartbeat
+        self.events.after(silence, partial(self._fall_silent, access, access.changes))
+
+    def restore(self, access: AccessLink, direction: LinkDirection) -> None:
+        """Undoes `cut`: what waited meanwhile is sent, and clients without a session try to open one."""
+        for call in access.restore(direction):
+            self.events.soon(call)
+        if not access.whole:
+            return
+        abandoned, access.abandoned = access.abandoned, []
+        for end_at_broker in abandoned:  # the client's host answers what the broker sends with a reset
+            self.events.after(access.opening + self._settings.limits.heartbeat, end_at_broker)
+        for opened in self._sessions:
+            if opened.access is access and not opened.session.up:
+                self._try_again(opened)
+            elif opened.access is access and opened.session.incarnation_ended:
+                self.events.after(access.closing, partial(self._lose, opened))
+
+    def _fall_silent(self, access: AccessLink, changes: int) -> None:
+        if access.changes != changes:
+            return
+        abandoned, access.abandoned = access.abandoned, []
+        for end_at_broker in abandoned:
+            end_at_broker()
+        for opened in self._sessions:
+            if opened.access is access and opened.session.up and isinstance(opened.session, SiteSession):
+                opened.session.expire()
+
+    def _opened(self, session: SimulatedSession) -> _Opened:
+        return next(opened for opened in self._sessions if opened.session is session)
 
     def connect(self) -> None:
         """Connects the sessions that were opened before their brokers were started."""
@@ -121,8 +189,8 @@ class OpenSessions:
             if opened.home == broker:
                 if opened.access is None:
                     opened.session.lose()
-                else:
-                    self._events.after(opened.access.closing, partial(self._lose, opened))
+                elif opened.access.whole:
+                    self.events.after(opened.access.closing, partial(self._lose, opened))
 
     def find_again(self, broker: BrokerId) -> None:
         """Clients find their restarted broker when they try next."""
@@ -136,14 +204,17 @@ class OpenSessions:
             self._try_again(opened)
 
     def _try_again(self, opened: _Opened) -> None:
-        self._events.at(opened.session.next_attempt(), partial(self._connect, opened))
+        self.events.at(opened.session.next_attempt(), partial(self._connect, opened))
 
     def _connect(self, opened: _Opened) -> None:
         if opened.access is None:
             self._join(opened)
         else:
-            self._events.after(opened.access.opening, partial(self._join, opened))
+            self.events.after(opened.access.opening, partial(self._join, opened))
 
     def _join(self, opened: _Opened) -> None:
-        if opened.home in self._running and not opened.session.up:
-            opened.session.connect(self._running[opened.home])
+        session, access = opened.session, opened.access
+        reachable = access is None or access.whole
+        runs = not isinstance(session, SiteSession) or session.runs
+        if opened.home in self._running and reachable and runs and not session.up:
+            session.connect(self._running[opened.home])

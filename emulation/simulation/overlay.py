@@ -55,8 +55,8 @@ class SimulatedOverlay:
         """Contents of publications, shared by all nodes."""
         self._running: dict[BrokerId, SimulatedBroker] = {}
         traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
-        self.links = SimulatedLinks(overlay, settings, configs, self._running, self.events)
         self.sessions = OpenSessions(settings, self._running, self.events, calibration)
+        self.links = SimulatedLinks(overlay, settings, configs, self._running, sessions=self.sessions)
         self.brokers = SimulatedBrokers(
             configs,
             settings,

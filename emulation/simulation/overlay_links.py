@@ -8,8 +8,9 @@ from functools import partial
 
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, MeshConfigs
 from emulation.simulation.brokers import Mesh, SimulatedBroker
-from emulation.simulation.event_queue import EventQueue
+from emulation.simulation.links import Direction
 from emulation.simulation.links_on_demand import LinkOnDemand
+from emulation.simulation.open_sessions import OpenSessions
 from emulation.simulation.overlay_link import SimulatedLink
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
@@ -24,14 +25,16 @@ class SimulatedLinks:
         settings: BrokerSettings,
         configs: BrokerConfigs,
         running: Mapping[BrokerId, SimulatedBroker],
-        events: EventQueue,
+        *,
+        sessions: OpenSessions,
     ) -> None:
-        """`running` has the brokers that run at any time."""
+        """`running` has the brokers that run at any time; `sessions` know the access links."""
+        self._sessions = sessions
         self._overlay = overlay
         self._settings = settings
         self._configs = configs
         self._running = running
-        self._events = events
+        self._events = sessions.events
         self._random = random.Random(f"{settings.seed}:simulation")
         self._links: dict[SimulatedLink, None] = {}
         """All present links, in the order in which they appeared; of a mesh with links on demand, the used ones."""
@@ -51,6 +54,14 @@ class SimulatedLinks:
     def known(self, a: BrokerId, b: BrokerId) -> SimulatedLink | None:
         """The link between two brokers; None for one that is not there, or that was not used so far."""
         return self._links_of[a].get(b)
+
+    def twin(self, direction: LinkDirection, seed: str) -> Direction | None:
+        """A direction in the state of this one, to be looked at; None for a link that is not there, or that was not
+        used so far."""
+        if (access := self._sessions.access_to(direction)) is not None:
+            return access.twin(direction, seed)
+        link = self.known(direction.source, direction.target)
+        return None if link is None else link.directions[direction.source].twin(seed)
 
     # Links that appear and vanish
 
@@ -82,13 +93,22 @@ class SimulatedLinks:
 
     def cut(self, direction: LinkDirection) -> None:
         """Both directions fail soon after one is cut: the end that receives nothing gives the link up."""
-        self.between(direction.source, direction.target).cut(direction.source)
+        if (access := self._sessions.access_to(direction)) is not None:
+            self._sessions.cut(access, direction)
+        else:
+            self.between(direction.source, direction.target).cut(direction.source)
 
     def restore(self, direction: LinkDirection) -> None:
         """Messages that the direction held arrive, or a new stream is opened."""
-        self.between(direction.source, direction.target).restore(direction.source)
+        if (access := self._sessions.access_to(direction)) is not None:
+            self._sessions.restore(access, direction)
+        else:
+            self.between(direction.source, direction.target).restore(direction.source)
 
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        if (access := self._sessions.access_to(direction)) is not None:
+            access.change(direction, properties)
+            return
         source, target = direction.source, direction.target
         directions = self.between(source, target).directions
         directions[source].change(properties)
@@ -100,7 +120,10 @@ class SimulatedLinks:
                 running.when_running(partial(running.core.change_send_time, target, properties.send_time))
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
-        self.between(direction.source, direction.target).directions[direction.source].corrupt(share)
+        if (access := self._sessions.access_to(direction)) is not None:
+            access.corrupt(direction, share)
+        else:
+            self.between(direction.source, direction.target).directions[direction.source].corrupt(share)
 
     # A broker's links
 

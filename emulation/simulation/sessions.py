@@ -64,6 +64,11 @@ class SimulatedSession:
     def up(self) -> bool:
         return self._broker is not None
 
+    @property
+    def incarnation_ended(self) -> bool:
+        """True while the session has a stream to a broker that has ended, which it does not know yet."""
+        return self._broker is not None and not self._broker.alive
+
     def submit(
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
     ) -> int:

@@ -33,6 +33,8 @@ class SiteSession(SimulatedSession):
         super().__init__(address, events, on_event, int, int, name=name, limits=limits, on_acknowledged=on_acknowledged)
         self.came: int | None = None
         """The time at which the latest events came over the access link."""
+        self.runs = True
+        """False while the client does not run."""
         self._paths = paths
         self._unsent: deque[BrokerFrame] = deque()
         """Frames that the broker has made and that wait for the link."""
@@ -40,6 +42,31 @@ class SiteSession(SimulatedSession):
     def connect(self, broker: SimulatedBroker) -> None:
         self._unsent.clear()
         super().connect(broker)
+
+    def expire(self) -> None:
+        """Both ends give the stream up, because neither has heard from the other for too long."""
+        end_at_broker = self.lost_at_broker()
+        self.lose()
+        end_at_broker()
+
+    def crash(self) -> None:
+        """The client ends, and its kernel resets the connection, if it has one. What waits in the client is lost."""
+        self.runs = False
+        self._requests.forget_publications()
+        self.close()
+
+    def vanish(self) -> Callable[[], None]:
+        """The client ends, and nobody tells the broker. What waits in the client is lost. Returns a call that ends the
+        session at the broker."""
+        self.runs = False
+        self._requests.forget_publications()
+        end_at_broker = self.lost_at_broker()
+        self.lose()
+        return end_at_broker
+
+    def lost_at_broker(self) -> Callable[[], None]:
+        """A call that ends the present stream at the broker, which has found out that the client is gone."""
+        return partial(_end_at_broker, self._broker, self._session)
 
     def _closing_at(self) -> int:
         return self._paths.to_broker.carry_requests(self._events.now, ())
@@ -49,6 +76,9 @@ class SiteSession(SimulatedSession):
         if session is not self._session or self._broker is None:
             return
         events, path = self._events, self._paths.to_broker
+        if path.cut:
+            path.when_restored(partial(self._flush, session))
+            return
         self._sending = False
         while self._requests.waiting:
             if (open_at := path.open_at(events.now)) > events.now:
@@ -81,6 +111,10 @@ class SiteSession(SimulatedSession):
             broker.held.append(partial(self._write, session))
             return
         limits, events, path, unsent = broker.config.limits, self._events, self._paths.to_client, self._unsent
+        if path.cut:
+            self._writing = True
+            path.when_restored(partial(self._write, session))
+            return
         self._writing = taken = False
         while unsent or not taken:
             if not unsent:
@@ -99,3 +133,9 @@ class SiteSession(SimulatedSession):
     def _take(self, session: Session, frame: BrokerFrame, came: int) -> None:
         self.came = came
         self._receive(session, frame)
+
+
+def _end_at_broker(broker: SimulatedBroker | None, session: Session | None) -> None:
+    if broker is not None and session is not None and broker.alive:
+        session.on_waiting = do_nothing
+        broker.core.sessions.close(session)

@@ -24,6 +24,7 @@ from record.service_time import ServiceTime
 from record.time_units import SECOND
 from scenario.faults import FaultSchedule
 from scenario.faults.conditions import (
+    Away,
     Condition,
     Corrupted,
     Cut,
@@ -42,6 +43,7 @@ from topology.evolutions.evolution import Appears, Vanishes
 from topology.evolutions.evolution import Change as LinkChange
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
+from topology.sites import ClientHost
 
 _SHORTER_BY = 3
 """Jitters by which hardly any frame is earlier than the delay of its link."""
@@ -79,8 +81,16 @@ class DirectionState:
         return 1.0 if self.cut else 1 - (1 - self.properties.loss) * (1 - self.corruption)
 
 
-State = BrokerState | DirectionState | None
-"""State of a broker or a direction; None for a direction whose link is not there."""
+@dataclass(frozen=True, slots=True)
+class ClientsState:
+    """The state that is asked of a host of clients."""
+
+    away: FaultKind | None = None
+    """`CRASH` or `VANISH`; None for clients that should run."""
+
+
+State = BrokerState | DirectionState | ClientsState | None
+"""State of a broker, a direction or a host of clients; None for a direction whose link is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +128,14 @@ class LinksOverTime:
 
     overlay: Overlay
     changes: Sequence[LinkChange] = ()
+    access: Mapping[str, Link] = field(default_factory=dict)
+    """Access links, by the names of their sites."""
 
     def properties(self, direction: LinkDirection) -> LinkProperties | None:
         """The properties of a direction at the start; None for a link that is not there."""
+        access = self.access.get(direction.source) or self.access.get(direction.target)
+        if access is not None:
+            return access.properties_from(direction.source)
         if direction.target not in self.overlay.neighbours(direction.source):
             return None
         return self.overlay.link(direction.source, direction.target).properties_from(direction.source)
@@ -261,6 +276,8 @@ class _Unfolding:
         if isinstance(target, LinkDirection):
             own = self._own[target]
             return None if own is None else _direction_state(own, holding)
+        if isinstance(target, ClientHost):
+            return ClientsState(next((one.how for one in holding if isinstance(one, Away)), None))
         return _broker_state(holding, incarnation)
 
 

@@ -9,14 +9,29 @@ from __future__ import annotations
 import statistics
 
 from emulation.network.probing import tolerance
-from emulation.verification.asked import BrokerState, DirectionState
-from emulation.verification.seen import BrokerSeen, DirectionSeen
+from emulation.verification.asked import BrokerState, ClientsState, DirectionState
+from emulation.verification.seen import BrokerSeen, DirectionSeen, SiteSeen
+from topology.sites import ClientHost
 
 CONFIDENCE = 0.99999
 RATE_SHARE = 0.1
 """A rate may be greater than asked by this share, because a short train is measured."""
 QUOTA_SHARE = 0.02
 _FEWEST_FOR_SPREAD = 7
+
+
+def site_differs(asked: ClientsState, host: ClientHost, seen: SiteSeen) -> str:
+    """The difference between the site of a host and what is asked of its clients, in words.
+
+    Connections do not tell by themselves which client has which: no more may be open than other clients can have, and
+    no fewer than the host's own.
+    """
+    if asked.away is not None:
+        too_many = seen.connections > seen.clients - len(host.clients)
+        return f"{seen.connections} connections are open" if too_many else ""
+    if seen.connections >= len(host.clients):
+        return ""
+    return f"{seen.connections} connections are open, its clients have {len(host.clients)}"
 
 
 def broker_differs(asked: BrokerState, seen: BrokerSeen, own_cores: float | None) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulation.verification.asked import BrokerState, DirectionState, Stage
+from emulation.verification.asked import BrokerState, ClientsState, DirectionState, Stage
 from emulation.verification.seen import FaultObserver
 from emulation.verification.wording import StageChange
 from record.faults import FaultKind, HealKind
 
-Asked = BrokerState | DirectionState
+Asked = BrokerState | DirectionState | ClientsState
 
 
 @dataclass(slots=True, eq=False)
@@ -38,4 +38,6 @@ def takes(observer: FaultObserver, kind: FaultKind | HealKind | None) -> float:
             return observer.stop_takes
         case HealKind.RESTART:
             return observer.start_takes
+        case HealKind.RETURN:
+            return observer.patience + observer.return_takes
     return observer.patience

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
+from topology.sites import ClientHost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,20 @@ class DirectionSeen:
     """True where other frames used the link meanwhile, so that packets may have waited behind them."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSeen:
+    """The site of a host of clients."""
+
+    connections: int
+    """Open connections of its clients to their broker."""
+    clients: int
+    """Clients that are on it, whether or not they run."""
+    reachable: bool
+    """False while its access link is cut."""
+
+
 class FaultObserver(Protocol):
-    """Looks at brokers and links from outside. It must not change what it looks at."""
+    """Looks at brokers, links and sites from outside. It must not change what it looks at."""
 
     @property
     def patience(self) -> float:
@@ -62,6 +75,10 @@ class FaultObserver(Protocol):
         """Seconds that a broker may take to end in order."""
 
     @property
+    def return_takes(self) -> float:
+        """Seconds that clients which run again may take to open their sessions."""
+
+    @property
     def look_takes(self) -> float:
         """Seconds that a look takes at most."""
 
@@ -71,6 +88,9 @@ class FaultObserver(Protocol):
 
     def brokers(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, BrokerSeen]:
         """Looks at brokers. One that cannot be looked at is missing."""
+
+    def sites(self, hosts: Sequence[ClientHost]) -> Mapping[ClientHost, SiteSeen]:
+        """Looks at the sites of hosts of clients. One that cannot be looked at is missing."""
 
     def directions(
         self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from emulation.verification.asked import (
     BrokerState,
+    ClientsState,
     DirectionState,
     Expectation,
     LinksOverTime,
@@ -22,7 +23,7 @@ from emulation.verification.asked import (
     State,
     expect,
 )
-from emulation.verification.comparison import broker_differs, direction_differs
+from emulation.verification.comparison import broker_differs, direction_differs, site_differs
 from emulation.verification.findings import Finding, Question
 from emulation.verification.inquiry import Asked, Inquiry, takes
 from emulation.verification.questions import LogQuestions, asked_of_looks
@@ -33,6 +34,7 @@ from scenario.faults import Counts, FaultSchedule
 from scenario.faults.planning import ScheduledFault
 from scenario.faults.times import CountReached
 from topology.link_properties import BrokerId, LinkDirection
+from topology.sites import ClientHost
 
 _LATE = 0.9
 """Share of a stage after which it is looked at once more."""
@@ -168,7 +170,7 @@ class FaultVerifier:
         known = self._known.inquiries
         found: dict[tuple[object, int], Inquiry] = {}
         for stage in self._known.expectation.stages:
-            if not isinstance(stage.state, BrokerState | DirectionState) or not _visible(stage):
+            if not isinstance(stage.state, BrokerState | DirectionState | ClientsState) or not _visible(stage):
                 continue
             before = known.get((stage.target, stage.begin))
             if before is not None and before.asked == stage.state:
@@ -212,6 +214,9 @@ class FaultVerifier:
     def _look_at(self, due: Sequence[Inquiry]) -> None:
         brokers = {inquiry.stage.target: inquiry for inquiry in due if isinstance(inquiry.asked, BrokerState)}
         directions = {inquiry.stage.target: inquiry for inquiry in due if isinstance(inquiry.asked, DirectionState)}
+        hosts = {inquiry.stage.target: inquiry for inquiry in due if isinstance(inquiry.stage.target, ClientHost)}
+        if hosts:
+            self._look_at_sites({host: inquiry for host, inquiry in hosts.items() if isinstance(host, ClientHost)})
         if brokers:
             self._look_at_brokers({str(target): inquiry for target, inquiry in brokers.items()})
         if directions:
@@ -236,6 +241,19 @@ class FaultVerifier:
                 self._again(inquiry)
             else:
                 self._note(inquiry, begin, broker_differs(asked, found, self._cores))
+
+    def _look_at_sites(self, due: Mapping[ClientHost, Inquiry]) -> None:
+        begin = self._clock()
+        seen = self._observer.sites(list(due))
+        for host, inquiry in due.items():
+            asked, found = inquiry.asked, seen.get(host)
+            assert isinstance(asked, ClientsState)
+            if found is None or (asked.away is None and not found.reachable):
+                why = "could not be looked at" if found is None else "was cut off"
+                inquiry.unverified = f"the site {why}"
+                self._again(inquiry)
+            else:
+                self._note(inquiry, begin, site_differs(asked, host, found))
 
     def _probe(self, due: Mapping[LinkDirection, Inquiry]) -> None:
         asked = {direction: inquiry.asked for direction, inquiry in due.items()}
@@ -264,19 +282,12 @@ class FaultVerifier:
             self._again(inquiry)
             return
         inquiry.wrong = ""
-        late = None if inquiry.agreed_at is not None else self._late_look(inquiry, end)
+        late = None if inquiry.agreed_at is not None else _late_look(inquiry, end, now, self._observer)
         inquiry.agreed_at = inquiry.agreed_at or now
         if late is None:
             inquiry.over = True
         else:
             inquiry.due = late
-
-    def _late_look(self, inquiry: Inquiry, end: int | None) -> int | None:
-        if end is None or (isinstance(inquiry.asked, DirectionState) and self._observer.look_takes):
-            return None
-        now = self._clock()
-        late = round(now + (end - now) * _LATE - self._observer.look_takes * SECOND)
-        return late if late > now else None
 
     def _again(self, inquiry: Inquiry) -> None:
         inquiry.due = self._clock() + max(1, round(self._observer.looks_again * SECOND))
@@ -286,6 +297,14 @@ def _end_of(inquiry: Inquiry, start: int | None) -> int | None:
     """The end of the stage that is looked at; None for one that has none."""
     end = inquiry.stage.end
     return None if end is None or start is None else start + end
+
+
+def _late_look(inquiry: Inquiry, end: int | None, now: int, observer: FaultObserver) -> int | None:
+    """The time of another look at a stage that was agreed upon now; None for no further look."""
+    if end is None or (isinstance(inquiry.asked, DirectionState) and observer.look_takes):
+        return None
+    late = round(now + (end - now) * _LATE - observer.look_takes * SECOND)
+    return late if late > now else None
 
 
 def _visible(stage: Stage) -> bool:
@@ -300,4 +319,6 @@ def _outside(state: State) -> object:
         case DirectionState(properties):
             shaped = (properties.delay, properties.jitter, properties.loss, properties.rate)
             return shaped, state.cut, state.corruption
+        case ClientsState(away):
+            return away
     return None

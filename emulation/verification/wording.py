@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulation.verification.asked import BrokerState, DirectionState, Stage
+from emulation.verification.asked import BrokerState, ClientsState, DirectionState, Stage
 from record.faults import FaultKind, HealKind
 
 
@@ -25,6 +25,8 @@ def change_of(stage: Stage) -> StageChange:
             kind = _of_broker(before, state)
         case DirectionState() as before, DirectionState() as state:
             kind = _of_direction(before, state)
+        case ClientsState() as before, ClientsState() as state:
+            kind = state.away or HealKind.RETURN
         case _:
             return StageChange(f"appearance of {stage.target}", None)
     return StageChange(f"{kind} of {stage.target}", kind)

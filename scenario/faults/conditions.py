@@ -1,4 +1,4 @@
-"""Faults as values: a *condition* is one impairment of one broker or one direction of a link.
+"""Faults as values: a *condition* is one impairment of one broker, one direction of a link, or one host of clients.
 
 Rules:
 
@@ -20,8 +20,9 @@ from broker_service.config import Disturbance
 from record.faults import FaultKind, HealKind
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
+from topology.sites import ClientHost
 
-Target = BrokerId | LinkDirection
+Target = BrokerId | LinkDirection | ClientHost
 Setting = float | ServiceTime | LinkProperties | Disturbance | None
 """To what extent a condition holds: None where it holds or does not. Which of these depends on the kind."""
 
@@ -131,18 +132,30 @@ class Disturbed:
     heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Clients that do not run, since a crash or since their site vanished."""
+
+    target: ClientHost
+    how: FaultKind
+    """Kind of the end, `CRASH` or `VANISH`."""
+    heals_by: ClassVar[HealKind] = HealKind.RETURN
+
+
 BrokerCondition = Down | Paused | Throttled | Slowed
 LinkCondition = Cut | Degraded | Corrupted | Reset | Disturbed
-Condition = BrokerCondition | LinkCondition
+Condition = BrokerCondition | LinkCondition | Away
 
 OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed)
 """Being down first: the others depend on it."""
 OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted, Reset, Disturbed)
+OF_CLIENTS: tuple[type[Away], ...] = (Away,)
+"""Behind those of links: a site that vanishes has been cut off before its clients end, and is not when they return."""
 
 
 def begins_by(condition: Condition) -> FaultKind:
     """Kind of the fault that begins a condition."""
-    return condition.how if isinstance(condition, Down) else condition.begins_by
+    return condition.how if isinstance(condition, Down | Away) else condition.begins_by
 
 
 def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
@@ -158,5 +171,5 @@ def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
                 assert isinstance(condition, Degraded)
                 own = condition.change.applied(own)
             return own
-        case Down() | Paused() | Cut() | Reset():
+        case Down() | Paused() | Cut() | Reset() | Away():
             return None

@@ -16,6 +16,7 @@ from scenario.faults.targets import TargetError, Targets
 from scenario.faults.times import CountReached, Phase, When
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay
+from topology.sites import Site
 
 
 class Fault(Protocol):
@@ -107,15 +108,17 @@ def plan(
     seed: int,
     demand: Demand | None = None,
     later: Sequence[LinkEnds] = (),
+    sites: Sequence[Site] = (),
 ) -> FaultSchedule:
     """Resolves targets and times. `join` and `run` are how long these phases last, in seconds.
 
-    `later` are pairs of brokers that the overlay links at a later time (`Evolution.later_pairs`).
+    `later` are pairs of brokers that the overlay links at a later time (`Evolution.later_pairs`), `sites` the hosts of
+    clients.
 
     Raises `FaultError` for a target that the overlay does not have, a time outside the two phases, and for a heal of
     what no fault of the scenario brings about.
     """
-    targets = Targets(overlay, seed, demand, later=later)
+    targets = Targets(overlay, seed, demand, later=later, sites=sites)
     entries = []
     for index, fault in enumerate(faults):
         targets.begin(index)

@@ -4,6 +4,8 @@
     member-of(ib)   all-but-one(ib)   all-but-one                     brokers of nodes of a redundant tree
     B1-B2   B1->B2   bridge   busiest(2)   random-link(2)             links
     links-of(B3)   links-of(hub)   links-between(cluster)             links
+    berlin-B3   berlin->B3   random-access(2)                         access links of sites
+    berlin   S1   random-site   random-client(3)                      sites, and clients on them
 
 `links-between(cluster)` are all links whose ends differ in the brokers' attribute `cluster`; any attribute will do.
 A name means that broker or link, also where a role has the same. `->` is one direction only. `random` draws from the
@@ -27,15 +29,17 @@ from typing import TypeVar
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay
+from topology.sites import ClientHost, Site
 from topology.structures.redundant_tree import node_members
 
 REST = "rest"
 """Name that, as a group of a partition, stands for all brokers that no other group has."""
 RANDOM, RANDOM_LINK, LINKS_OF, LINKS_BETWEEN = "random", "random-link", "links-of", "links-between"
 MEMBER_OF, ALL_BUT_ONE = "member-of", "all-but-one"
+RANDOM_ACCESS, RANDOM_SITE, RANDOM_CLIENT = "random-access", "random-site", "random-client"
 
 _CALL = re.compile(r"([a-z-]+)\((.*)\)")
-_Chosen = TypeVar("_Chosen", BrokerId, LinkEnds)
+_Chosen = TypeVar("_Chosen", BrokerId, LinkEnds, ClientHost)
 
 
 class TargetError(ValueError):
@@ -67,21 +71,30 @@ class Targets:
     """Resolves what faults hit, one fault of a scenario after another."""
 
     def __init__(
-        self, overlay: Overlay, seed: int, demand: Demand | None = None, *, later: Sequence[LinkEnds] = ()
+        self,
+        overlay: Overlay,
+        seed: int,
+        demand: Demand | None = None,
+        *,
+        later: Sequence[LinkEnds] = (),
+        sites: Sequence[Site] = (),
     ) -> None:
         """`demand` is what `busiest` goes by: from every broker to every other when it is not known.
 
         `later` are pairs of brokers that the overlay links at a later time. Names of links, `links-of` and partitions
-        take them in; roles and `random-link` choose from the links of the overlay alone.
+        take them in; roles and `random-link` choose from the links of the overlay alone, and never from those to
+        `sites`.
         """
         self.overlay = overlay
         self._seed = seed
         self._demand = demand or Demand.everywhere(overlay)
         self._brokers = overlay_order(overlay)
         self._later = tuple(later)
+        self._sites = {site.name: site for site in sites}
         self._random = random.Random()
         self._hit_brokers: set[BrokerId] = set()
         self._hit_links: set[LinkEnds] = set()
+        self._hit_hosts: set[ClientHost] = set()
 
     @cached_property
     def _links(self) -> list[LinkEnds]:
@@ -105,6 +118,26 @@ class Targets:
             ends for ends in self._links if LinkDirection(*ends) in found or LinkDirection(*ends).reverse in found
         )
         return tuple(found)
+
+    def hosts(self, texts: Iterable[str]) -> tuple[ClientHost, ...]:
+        """Sites and clients on sites, each once, in the order written. Raises `TargetError`."""
+        found = dict.fromkeys(host for text in texts for host in self._host(text))
+        self._hit_hosts.update(found)
+        return tuple(found)
+
+    def whole_sites(self, texts: Iterable[str]) -> tuple[ClientHost, ...]:
+        """The same, where each has to be a site, or the only client on one, which stands for it. Raises
+        `TargetError`."""
+        return tuple(dict.fromkeys(self._whole(host) for host in self.hosts(texts)))
+
+    def access(self, host: ClientHost) -> tuple[LinkDirection, LinkDirection]:
+        """The access link of a host, from the site to the broker and back."""
+        direction = LinkDirection(host.site, self._sites[host.site].broker)
+        return direction, direction.reverse
+
+    def is_access(self, direction: LinkDirection) -> bool:
+        """True for a direction of an access link."""
+        return direction.source in self._sites or direction.target in self._sites
 
     def partition(self, groups: Sequence[Sequence[str]]) -> tuple[LinkDirection, ...]:
         """The links between brokers of different groups, both directions; a broker in no group keeps its links.
@@ -166,6 +199,9 @@ class Targets:
         if call.word == LINKS_OF and call.argument:
             brokers = self._broker(call.argument)
             return _both(ends for ends in (*self._links, *self._later) if set(ends) & set(brokers))
+        if call.word == RANDOM_ACCESS:
+            links = [(site.name, site.broker) for site in self._require_sites(text)]
+            return _both(self._drawn(call, links, self._hit_links, "access links"))
         if call.word == RANDOM_LINK:
             return _both(self._drawn(call, self._links, self._hit_links, "links"))
         if call.word == LINKS_BETWEEN and call.argument:
@@ -180,6 +216,12 @@ class Targets:
         """A link by its ends. Names of brokers may have dashes in them, so that every dash is tried."""
         for dash in re.finditer("->?", text):
             source, target = text[: dash.start()].strip(), text[dash.end() :].strip()
+            if (site := self._sites.get(source) or self._sites.get(target)) is not None:
+                if {source, target} == {site.name, site.broker}:
+                    direction = LinkDirection(source, target)
+                    return (direction,) if dash.group() == "->" else (direction, direction.reverse)
+                if {source, target} <= {*self._sites, *self._brokers}:
+                    raise TargetError(f"the access link of {site.name} is {site.name}-{site.broker}")
             if {source, target} <= set(self._brokers):
                 later = (source, target) in self._later or (target, source) in self._later
                 if not later and target not in self.overlay.neighbours(source):
@@ -187,6 +229,40 @@ class Targets:
                 direction = LinkDirection(source, target)
                 return (direction,) if dash.group() == "->" else (direction, direction.reverse)
         return None
+
+    # Hosts of clients
+
+    def _host(self, text: str) -> Sequence[ClientHost]:
+        if (site := self._sites.get(text)) is not None:
+            return (_site_as_host(site),)
+        for site in self._sites.values():
+            if text in site.clients:
+                return (ClientHost(text, site.name, (text,)),)
+        call, sites = _Call.of(text), self._require_sites(text)
+        if call.word == RANDOM_SITE:
+            return self._drawn(call, [_site_as_host(site) for site in sites], self._hit_hosts, "sites")
+        if call.word == RANDOM_CLIENT:
+            hosts = [ClientHost(client, site.name, (client,)) for site in sites for client in site.clients]
+            return self._drawn(call, hosts, self._hit_hosts, "clients on sites")
+        raise TargetError(
+            f"no site, and no client on a site, is {text!r}: a client beside its broker has no host of its own; write "
+            f"a name, {RANDOM_SITE}(n) or {RANDOM_CLIENT}(n)"
+        )
+
+    def _whole(self, host: ClientHost) -> ClientHost:
+        site = self._sites[host.site]
+        if host.clients != site.clients:
+            raise TargetError(f"{host.name} shares {site.name} with other clients, and vanishes with it: {site.name}")
+        return _site_as_host(site)
+
+    def _require_sites(self, text: str) -> Sequence[Site]:
+        """All sites. Raises `TargetError` where there are none."""
+        if not self._sites:
+            raise TargetError(
+                f"{text}: this scenario has no sites, and clients beside their brokers have neither an access link nor "
+                "a host of their own; section `clients` makes sites"
+            )
+        return list(self._sites.values())
 
     def _between(self, attribute: str) -> list[LinkEnds]:
         """All links whose ends differ in an attribute. Raises `TargetError` where there are none."""
@@ -222,6 +298,10 @@ class Targets:
         wanted = f"no node {call.argument!r} of several brokers" if call.argument else "no node of several brokers"
         known = f"; such nodes are {', '.join(shared)}" if shared else ""
         raise TargetError(f"{call.word}: the overlay has {wanted}{known}")
+
+
+def _site_as_host(site: Site) -> ClientHost:
+    return ClientHost(site.name, site.name, site.clients)
 
 
 def _both(links: Iterable[LinkEnds]) -> tuple[LinkDirection, ...]:

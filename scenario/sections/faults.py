@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from broker_service.config import Disturbance
 from record.faults import FaultKind
 from record.service_time import ServiceTime
 from scenario.faults.conditions import (
+    Away,
     Condition,
     Corrupted,
     Cut,
@@ -27,7 +28,7 @@ from scenario.faults.conditions import (
     Throttled,
 )
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
-from scenario.faults.targets import Targets
+from scenario.faults.targets import TargetError, Targets
 from scenario.faults.times import Counter, CountReached, Moment, Phase, When
 from scenario.sections.section import Count as Number
 from scenario.sections.section import CpuQuota, Section
@@ -132,6 +133,7 @@ _Texts = Annotated[
 ]
 BrokerTexts = Annotated[_Texts, _names("brokers", "B7", ["B1", "B2"], "hub", "random(3)")]
 LinkTexts = Annotated[_Texts, _names("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
+HostTexts = Annotated[_Texts, _names("sites and clients", "berlin", ["S1", "S2"], "random-site", "random-client(3)")]
 Groups = Annotated[
     tuple[_Texts, ...],
     Field(min_length=2),
@@ -180,6 +182,8 @@ _SETTINGS: Mapping[str, _Settings] = {
     "corrupt": _Settings(needed=("share",)),
     "reset": _Settings(free=()),
     "disturb": _Settings(some_of=("lose", "repeat", "hold")),
+    "crash": _Settings(),
+    "vanish": _Settings(),
     "heal": _Settings(free=()),
 }
 """Each verb and its further fields."""
@@ -188,6 +192,8 @@ _SHORTEST_FLAP = 0.001
 """Seconds."""
 _MOST_FLAPS = 100_000
 _OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt", "reset", "disturb"})
+_BETWEEN_BROKERS = frozenset({"reset", "disturb"})
+"""Those that mean nothing on an access link."""
 _ANY_SETTING = (
     "lasts",
     "cpu",
@@ -266,6 +272,12 @@ class FaultItem(Section):
     disturb: LinkTexts | None = None
     """Has brokers `lose`, `repeat` or `hold` back shares of the messages that links have delivered. Refused for a
     routing protocol that does not promise to survive it."""
+    crash: HostTexts | None = None
+    """Crashes clients on sites, or all of a site: their connections are reset, and what waits in them is lost. With
+    `for` they come back then, and subscribe again."""
+    vanish: HostTexts | None = None
+    """Has sites vanish with their clients: no packet comes from them any more, not even a reset. With `for` they come
+    back then, and their clients subscribe again."""
     heal: Literal["all"] | None = None
     """`all`: ends every fault that lasts."""
 
@@ -358,9 +370,27 @@ class FaultItem(Section):
         if self.partition is not None:
             return map(Cut, self._parted(targets, self.partition))
         named = getattr(self, self.verb)
+        if self.crash is not None:
+            return (Away(host, FaultKind.CRASH) for host in targets.hosts(self.crash))
+        if self.vanish is not None:
+            return self._vanishing(targets, self.vanish)
         if self.verb in _OF_LINKS:
-            return map(self._link_condition, targets.directions(named))
+            return map(self._link_condition, self._of_links(targets, named))
         return map(self._broker_condition, targets.brokers(named))
+
+    def _vanishing(self, targets: Targets, named: Iterable[str]) -> Iterator[Condition]:
+        """A site that vanishes is cut off, too, so that nothing that it still sends arrives."""
+        for host in targets.whole_sites(named):
+            yield from map(Cut, targets.access(host))
+            yield Away(host, FaultKind.VANISH)
+
+    def _of_links(self, targets: Targets, named: Iterable[str]) -> tuple[LinkDirection, ...]:
+        directions = targets.directions(named)
+        for direction in directions if self.verb in _BETWEEN_BROKERS or self.send_time is not None else ():
+            if targets.is_access(direction):
+                what = "`send_time`" if self.send_time is not None else f"`{self.verb}`"
+                raise TargetError(f"{what} is for links between brokers, and {direction} is an access link")
+        return directions
 
     def _sending(self) -> ServiceTime | None:
         if isinstance(self.send_time, ServiceTimeDistribution):

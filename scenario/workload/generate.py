@@ -22,9 +22,10 @@ from scenario.workload.explicit import explicit_operations
 from scenario.workload.file import population as file
 from scenario.workload.population import Population
 from scenario.workload.quotes import population as quotes
-from scenario.workload.sites import homes_at_sites
+from scenario.workload.sites import homes_at_sites, sites_of
 from scenario.workload.workload import Workload
 from topology.model import Overlay
+from topology.sites import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,8 @@ def problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         churn, lasting = section.churn, len(generated.lasting_subscriptions())
         again = lasting * churn.share * scenario.timeline.run / churn.every
         yield from subscription_problems(("workload", "churn", "every"), again)
+
+
+def planned_sites(scenario: Scenario, overlay: Overlay) -> tuple[Site, ...]:
+    """The sites of a checked scenario, with the clients on each; none where clients are beside their brokers."""
+    return () if scenario.clients is None else sites_of(scenario, overlay, generate(scenario, overlay).clients)

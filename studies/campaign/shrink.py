@@ -24,6 +24,7 @@ from studies.smallest_part import smallest
 from topology.link_properties import LinkDirection
 
 _OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow")
+_OF_CLIENTS = ("crash", "vanish")
 _OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt", "reset", "disturb")
 
 
@@ -95,8 +96,11 @@ def with_faults(cell: CampaignCell, scenario: Scenario, faults: tuple[FaultItem,
 
 
 def resolved(variant: VariantPlan) -> Iterator[FaultItem]:
-    """The variant's faults with names instead of roles and `random`, each on one broker or one link."""
-    targets = Targets(variant.overlay, variant.scenario.seed, variant.demand, later=variant.later_pairs)
+    """The variant's faults with names instead of roles and `random`, each on one broker, one link or one host of
+    clients."""
+    targets = Targets(
+        variant.overlay, variant.scenario.seed, variant.demand, later=variant.later_pairs, sites=variant.sites
+    )
     for index, fault in enumerate(variant.scenario.faults):
         targets.begin(index)
         yield from _resolved(fault, targets)
@@ -107,6 +111,9 @@ def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
     if verb in _OF_BROKERS:
         for broker in targets.brokers(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (broker,)})
+    elif verb in _OF_CLIENTS:
+        for host in targets.hosts(getattr(fault, verb)):
+            yield fault.model_copy(update={verb: (host.name,)})
     elif verb in _OF_LINKS:
         for link in _links(targets.directions(getattr(fault, verb))):
             yield fault.model_copy(update={verb: (link,)})

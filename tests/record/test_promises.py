@@ -17,4 +17,8 @@ def test_queues_survive_the_kinds_that_are_named_for_them_alone() -> None:
         FaultKind.PAUSE, FaultKind.SLOW, FaultKind.THROTTLE, FaultKind.LINK_DOWN, FaultKind.DEGRADE, FaultKind.CORRUPT,
         FaultKind.RESET,
     }  # fmt: skip
-    assert {kind for kind in FaultKind if promises.loss(kind) is Loss.EVERYTHING} == {FaultKind.DISTURB}
+    assert {kind for kind in FaultKind if promises.loss(kind) is Loss.EVERYTHING} == {
+        FaultKind.DISTURB,
+        FaultKind.CRASH,
+        FaultKind.VANISH,
+    }

@@ -108,6 +108,11 @@ class AskedVariant:
         names = (source, target, f"{source}->{target}", f"{target}->{source}")
         return [time for name in names for time in self.struck.get(name, ())]
 
+    def struck_access(self, site: Site) -> Times:
+        """The times of faults on a site, on its clients or on its access link, in which messages may wait for it."""
+        names = (site.name, f"{site.name}->{site.broker}", f"{site.broker}->{site.name}")
+        return [time for name in names for time in self.struck.get(name, ())]
+
     def struck_direction(self, source: str, target: str) -> Times:
         """The times of faults on the direction itself, which may make it quicker than asked."""
         return self.struck.get(f"{source}->{target}", ())

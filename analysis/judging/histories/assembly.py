@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from analysis.judging.histories.adjacency import adjacency_of
+from analysis.judging.histories.client_faults import ClientFaults, SessionElements
 from analysis.judging.histories.cuts import cuts_of
 from analysis.judging.histories.fault_costs import (
     cutting_outages,
@@ -93,20 +94,23 @@ def _history(
     lingering, promises = _lingering(variant), variant.promises
     vanished = vanished_links(changed, promises)
     of_variant = _of_variant(number, variant, logs.outages)
-    injected = [event for event in of_variant if not event.node]
-    starts = broker_starts(injected, [event for event in logs.listening if event.variant == number])
-    faults = [*lasting_until_they_listen(injected, starts), *vanished.events]
+    sites = run.sites.get(variant.name, ())
+    divided = ClientFaults.of((event for event in of_variant if not event.node), brokers, sites)
+    starts = broker_starts(divided.of_overlay, [event for event in logs.listening if event.variant == number])
+    faults = [*lasting_until_they_listen(divided.of_overlay, starts), *vanished.events]
     sessions: dict[Session, list[OutageEvent]] = {}
     for event in of_variant:
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
     overlay = vanished.overlay or run.overlays[variant.name]
-    settling = settling_of(variant, overlay, run.sites.get(variant.name, ()))
-    struck = struck_elements(faults, lingering, brokers)
-    explained, broken = explained_sessions(sessions, struck)
+    settling = settling_of(variant, overlay, sites)
+    struck, elements = struck_elements(faults, lingering, brokers), SessionElements(sites)
+    struck_clients = struck_elements(divided.of_clients, _returns_within(variant), divided.names)
+    explained, broken = explained_sessions(sessions, struck | struck_clients, elements)
     run_end = FOREVER if variant.end is None else variant.end
-    returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck)
-    returned, missing = returning.bounded(explained, outages(faults, brokers), run_end)
+    returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck, elements=elements)
+    every_fault = [*outages(faults, brokers), *outages(divided.of_clients, divided.names)]
+    returned, missing = returning.bounded(explained, every_fault, run_end)
     happened = VariantOutages(
         faults=faults,
         sessions=returned,

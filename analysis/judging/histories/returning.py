@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from analysis.judging.histories.client_faults import SessionElements
 from analysis.judging.histories.history import MissingSession, Renewal, Session
 from analysis.judging.histories.losses import LossyOutage
 from analysis.reading.intervals import FOREVER, NONE, Intervals
@@ -33,12 +34,13 @@ class Returning:
     """From there until a subscription has settled."""
     struck: Mapping[str, Intervals]
     """Times of faults and recovery, as in `History.struck`."""
+    elements: SessionElements = field(default_factory=lambda: SessionElements(()))
 
     def bounded(
         self, sessions: Sessions, faults: Iterable[Outage], end: int
     ) -> tuple[dict[Session, Sequence[Outage]], list[MissingSession]]:
-        """The outages of sessions, each no longer than the faults of its broker explain, and the sessions that were not
-        back by then, if that was before the end of the run."""
+        """The outages of sessions, each no longer than faults of its broker or client explain, and the sessions that
+        were not back by then, if that was before the end of the run."""
         times: dict[str, list[tuple[int, int]]] = {}
         for fault in faults:
             times.setdefault(fault.target, []).append(lasting(fault, self.within))
@@ -47,8 +49,9 @@ class Returning:
         missing: list[MissingSession] = []
         for (node, broker), down in sessions.items():
             found = []
+            needed = Intervals.union(*(back.get(element, NONE) for element in self.elements.of((node, broker))))
             for outage in down:
-                due = back.get(broker or "", NONE).settled(outage.begin, outage.begin + self.within)
+                due = needed.settled(outage.begin, outage.begin + self.within)
                 if outage.end > due and due < end:
                     missing.append(MissingSession(node, broker or "", outage.begin, due))
                     found.append(Outage(outage.begin, outage.kind, outage.target, due))

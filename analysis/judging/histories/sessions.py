@@ -1,13 +1,14 @@
 """Sessions of drivers with brokers that broke, and the faults that explain it.
 
-A fault of the session's broker explains that a session breaks, from its beginning until the overlay may have recovered
-from it. A session that breaks without one is a defect, and excuses nothing.
+A fault of the session's broker, or of its client (`client_faults`), explains that a session breaks, from its beginning
+until the overlay may have recovered from it. A session that breaks without one is a defect, and excuses nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from analysis.judging.histories.client_faults import SessionElements
 from analysis.judging.histories.history import BrokenSession, Session
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
@@ -44,16 +45,16 @@ def restarts(faults: Iterable[Outage]) -> dict[str, Intervals]:
 
 
 def explained_sessions(
-    sessions: Mapping[Session, Events], struck: Mapping[str, Intervals]
+    sessions: Mapping[Session, Events], struck: Mapping[str, Intervals], elements: SessionElements
 ) -> tuple[dict[Session, Sequence[Outage]], list[BrokenSession]]:
     """The outages of sessions that faults explain, by session, and those that none does, in order of time."""
     explained: dict[Session, Sequence[Outage]] = {}
     broken: list[BrokenSession] = []
     for (node, broker), events in sessions.items():
         found: list[OutageEvent] = []
+        times = Intervals.union(*(struck.get(element, NONE) for element in elements.of((node, broker))))
         for event in sorted(events):
-            is_explained = struck.get(broker or "", NONE).overlaps(event.at.time, event.at.time)
-            if event.begins and not is_explained:
+            if event.begins and not times.overlaps(event.at.time, event.at.time):
                 broken.append(BrokenSession(node, broker or "", event.at.time))
             else:
                 found.append(event)

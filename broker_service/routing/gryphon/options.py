@@ -13,7 +13,7 @@ from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Order, Promises
 
 _SURVIVES: Mapping[str, Loss] = {
-    **dict.fromkeys((*FaultKind, LOST_STREAMS), Loss.NOTHING),
+    **dict.fromkeys((*(kind for kind in FaultKind if not kind.of_clients), LOST_STREAMS), Loss.NOTHING),
     FaultKind.KILL: Loss.UNACCEPTED,
     FaultKind.STOP: Loss.UNACCEPTED,
 }

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scenario.faults.targets import TargetError, Targets
 from tests.scenario.faults.overlays import DUMBBELL, overlay_of, random_overlay
 from topology import shapes
-from topology.link_properties import LinkDirection
+from topology.link_properties import LinkDirection, LinkProperties
 from topology.links import LinkTemplates, build
 from topology.model import Broker, Overlay
+from topology.sites import ClientHost, Site
 
 
 def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targets:
@@ -22,6 +23,47 @@ def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targe
 
 def both(*links: tuple[str, str]) -> tuple[LinkDirection, ...]:
     return tuple(direction for a, b in links for direction in (LinkDirection(a, b), LinkDirection(b, a)))
+
+
+NO_PROPERTIES = LinkProperties()
+SITES = (
+    Site("berlin", "M", ("S1", "S2"), NO_PROPERTIES, NO_PROPERTIES),
+    Site("oslo", "A1", ("S3",), NO_PROPERTIES, NO_PROPERTIES),
+)
+
+
+def at_sites(fault: int = 0) -> Targets:
+    made = Targets(DUMBBELL, 1, sites=SITES)
+    made.begin(fault)
+    return made
+
+
+def test_sites_and_their_clients() -> None:
+    berlin, client = ClientHost("berlin", "berlin", ("S1", "S2")), ClientHost("S1", "berlin", ("S1",))
+    assert at_sites().hosts(["berlin", "S1", "S1"]) == (berlin, client)
+    assert at_sites().whole_sites(["S3"]) == at_sites().hosts(["oslo"])
+    first = at_sites()
+    assert {host.name for host in (*first.hosts(["random-site"]), *first.hosts(["random-site"]))} == {"berlin", "oslo"}
+    assert {host.name for host in at_sites().hosts(["random-client(3)"])} == {"S1", "S2", "S3"}
+
+
+def test_access_links() -> None:
+    assert at_sites().directions(["berlin-M"]) == both(("berlin", "M"))
+    assert at_sites().directions(["M->berlin"]) == (LinkDirection("M", "berlin"),)
+    assert at_sites().directions(["random-access(2)"])[::2] in (both(("berlin", "M"), ("oslo", "A1"))[::2],
+        both(("oslo", "A1"), ("berlin", "M"))[::2])  # fmt: skip
+    assert not {"berlin", "oslo"} & {end for ends in at_sites().directions(["busiest(6)"]) for end in (ends.source,)}
+
+
+def test_what_is_no_host_of_clients() -> None:
+    with pytest.raises(TargetError, match="S1 shares berlin with other clients, and vanishes with it: berlin"):
+        at_sites().whole_sites(["S1"])
+    with pytest.raises(TargetError, match="'P1': a client beside its broker has no host of its own"):
+        at_sites().hosts(["P1"])
+    with pytest.raises(TargetError, match="S1: this scenario has no sites"):
+        targets().hosts(["S1"])
+    with pytest.raises(TargetError, match="the access link of berlin is berlin-M"):
+        at_sites().directions(["berlin-A1"])
 
 
 def test_names() -> None:

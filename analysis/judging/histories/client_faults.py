@@ -1,0 +1,64 @@
+"""Faults of clients on sites, of sites and of their access links, and the sessions that they explain.
+
+1. Such a fault is no fault of the overlay: it silences no broker, delays no operation of other clients, and excuses
+   nothing of what a publication met between the two brokers.
+2. It explains that a session of its clients breaks, from its beginning until the session had the time to come back. The
+   break is a record of the client's own. A session that breaks without it is a defect, as for clients beside their
+   broker.
+3. So it costs what a client without a session cannot get, and what it cannot publish: until its session is back and
+   its subscriptions have settled again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.judging.histories.history import Session
+from analysis.reading.log_events import OutageEvent
+from topology.sites import Site, site_of_each_client
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFaults:
+    """The records of faults of one variant, those of the overlay and those of clients apart."""
+
+    of_overlay: Sequence[OutageEvent]
+    of_clients: Sequence[OutageEvent]
+    names: frozenset[str]
+    """Brokers and sites, which are the ends of links."""
+
+    @classmethod
+    def of(cls, faults: Iterable[OutageEvent], brokers: frozenset[str], sites: Sequence[Site]) -> ClientFaults:
+        """Divides the faults of a variant with these sites."""
+        targets = {name for site in sites for name in _elements(site, *site.clients)}
+        targets |= {f"{a}-{b}" for site in sites for a, b in _ends(site)}
+        faults = list(faults)
+        return cls(
+            [event for event in faults if event.target not in targets],
+            [event for event in faults if event.target in targets],
+            brokers | {site.name for site in sites},
+        )
+
+
+class SessionElements:
+    """What each session needs: its broker, and of a client on a site the client, the site and its access link."""
+
+    def __init__(self, sites: Iterable[Site]) -> None:
+        self._site_of = site_of_each_client(sites)
+
+    def of(self, session: Session) -> Sequence[str]:
+        """The names by which faults of these are recorded."""
+        node, broker = session
+        client = node.partition(" ")[2]
+        site = self._site_of.get(client)
+        elements = () if site is None else _elements(site, client)
+        return [broker or "", *elements]
+
+
+def _elements(site: Site, *clients: str) -> Sequence[str]:
+    return [site.name, *clients, *(f"{a}->{b}" for a, b in _ends(site))]
+
+
+def _ends(site: Site) -> Sequence[tuple[str, str]]:
+    return (site.name, site.broker), (site.broker, site.name)

@@ -1,0 +1,116 @@
+"""Faults of clients on sites in virtual time: what they cost, what excuses it, and what the verdicts say of defects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from analysis.tables.summary import VariantSummary
+from emulation.planning.plan import make_plan
+from emulation.simulation.access import AccessLink
+from emulation.simulation.open_sessions import OpenSessions
+from emulation.simulation.run import simulate
+from emulation.simulation.sessions import SimulatedSession
+from record.fidelity import VariantFidelity
+from scenario.loading import load_text
+
+SCENARIO = """
+name: sites
+topology: {kind: line, brokers: 3, link: {delay: 4ms}}
+routing: {protocol: tid, publications: fixed}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 8/s, placement: [B1]}
+  subscriptions: {subscribers: 4, selectivity: 50%, placement: [B3]}
+clients:
+  sites:
+    market: {broker: B1, clients: P1, delay: 15ms}
+    berlin: {broker: B3, clients: [S1, S2], delay: 5ms, to_clients: {delay: 25ms}}
+    oslo: {broker: B3, clients: S3, delay: 5ms}
+timeline: {join: 2s, run: RUN, drain: 5s}
+faults: [FAULTS]
+seed: 4
+"""
+
+
+def judged(directory: Path, *faults: str, run: str = "14s") -> tuple[VariantFidelity, VariantSummary]:
+    text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults))
+    outcome = simulate(make_plan(load_text(text, "sites.yaml")), directory)
+    (fidelity,) = outcome.fidelity.variants
+    (variant,) = analyze(outcome.directory, PlainEngine()).variants
+    return fidelity, variant
+
+
+def notified(directory: Path, client: str) -> list[int]:
+    """The times in milliseconds at which a client was notified."""
+    logs = "".join(path.read_text() for path in directory.glob("*/logs/subscribers.jsonl"))
+    lines = (line for line in logs.splitlines() if '"event":"notified"' in line and f'"client":"{client}"' in line)
+    return [int(line.partition('"time":')[2].partition(",")[0]) // 1_000_000 for line in lines]
+
+
+def test_every_fault_of_clients_costs_what_its_evidence_excuses(tmp_path: Path) -> None:
+    fidelity, variant = judged(
+        tmp_path,
+        "{at: 4s, crash: S1, for: 3s}",
+        "{at: 9s, vanish: oslo, for: 12s}",
+        "{at: 22s, link_down: berlin-B3, for: 1s}",
+        "{at: 25s, degrade: random-access, delay: 200ms, for: 2s}",
+        "{at: 27s, crash: market, for: 2s}",
+        run="30s",
+    )
+    assert variant.delivery.verdicts == ["correct"]
+    assert not [check.name for check in variant.audit if check.verdict == "INVALID"]
+    assert not [check.detail for check in fidelity.checks if check.verdict == "INVALID"]
+    assert variant.delivery.excused
+    gone = notified(tmp_path, "S3")
+    assert not [time for time in gone if 9_100 < time < 21_000]
+    assert [time for time in gone if time > 21_500]
+    crashed = notified(tmp_path, "S1")
+    assert not [time for time in crashed if 4_100 < time < 7_000]
+    assert [time for time in notified(tmp_path, "S2") if 4_100 < time < 7_000]
+
+
+def test_a_short_cut_of_an_access_link_costs_nothing(tmp_path: Path) -> None:
+    _, variant = judged(tmp_path, "{at: 6s, link_down: [berlin-B3, market->B1], for: 2s}")
+    assert variant.delivery.verdicts == ["correct"]
+    assert variant.delivery.delivered == variant.delivery.expected
+    assert not variant.delivery.excused
+
+
+def test_a_client_that_does_not_come_back_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenSessions, "come_back", lambda *_: None)
+    fidelity, variant = judged(tmp_path, "{at: 4s, crash: oslo, for: 1s}")
+    assert "session broken" in variant.delivery.verdicts
+    assert "return of oslo" in " ".join(check.detail for check in fidelity.checks if check.verdict == "INVALID")
+
+
+def test_a_crash_that_did_not_happen_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenSessions, "crash", lambda *_: None)
+    fidelity, _ = judged(tmp_path, "{at: 4s, crash: S1, for: 3s}")
+    assert "crash of S1" in " ".join(check.detail for check in fidelity.checks if check.verdict == "INVALID")
+
+
+def test_an_access_link_that_was_not_cut_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AccessLink, "cut", lambda *_: None)
+    fidelity, _ = judged(tmp_path, "{at: 6s, link_down: berlin-B3, for: 1s}")
+    assert "link_down of berlin->B3" in " ".join(
+        check.detail for check in fidelity.checks if check.verdict == "INVALID"
+    )
+
+
+def test_a_session_that_breaks_without_a_fault_of_its_own_client_is_a_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, opened = OpenSessions.crash, OpenSessions.over
+
+    def crash_all_at_the_site(self: OpenSessions, session: SimulatedSession) -> None:
+        access = self.access_of("berlin")
+        assert access is not None
+        for one in opened(self, access):
+            original(self, one)
+
+    monkeypatch.setattr(OpenSessions, "crash", crash_all_at_the_site)
+    _, variant = judged(tmp_path, "{at: 4s, crash: S1, for: 3s}")
+    assert variant.delivery.verdicts == ["lost", "session broken"]
