@@ -38,10 +38,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class ClientHost:
-    """Something that fails with its clients: a site, or one client on a site."""
+    """A site, or one client on a site, that fails as a whole."""
 
     name: str
-    """That of the site, or of the client."""
+    """Name of the site, or of the client."""
     site: str
     clients: tuple[str, ...]
 

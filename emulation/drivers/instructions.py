@@ -33,7 +33,7 @@ class Leave(msgspec.Struct, frozen=True, tag_field="do", tag="leave"):
     """Clients on sites end as in a crash: their connections are reset, and what waits in them is lost."""
 
     clients: tuple[str, ...]
-    """Those of other drivers may be among them."""
+    """Clients of other drivers may be among them."""
 
 
 class Return(msgspec.Struct, frozen=True, tag_field="do", tag="return"):

@@ -114,10 +114,6 @@ class EmulatedNetwork:
         self._cut.add((source, target))
         link.cut(side)
 
-    def is_cut(self, direction: LinkDirection) -> bool:
-        """True while a direction is cut."""
-        return (direction.source, direction.target) in self._cut
-
     def restore(self, direction: LinkDirection) -> None:
         """Undoes `cut`."""
         source, target = direction.source, direction.target

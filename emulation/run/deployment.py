@@ -55,13 +55,12 @@ class Deployment(Protocol):
     hands: Hands | None
     """The hands of whoever holds the run, once `start` has returned; None for a run that ends by itself."""
 
+    sites: LiveSites
+    """The hosts of clients, once `start` has returned."""
+
     @property
     def overlay(self) -> LiveOverlay:
         """The running overlay, once `start` has returned."""
-
-    @property
-    def sites(self) -> LiveSites:
-        """The hosts of clients, once `start` has returned."""
 
     @property
     def schedule(self) -> FaultSchedule:

@@ -11,6 +11,7 @@ from emulation.drivers.status import DriverStatus
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
 from emulation.live_overlay import Tables
+from emulation.live_overlay.contract import LiveSites
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import VariantPlan
 from emulation.run.common_quiet import Vote, settle_together
@@ -97,11 +98,13 @@ class HostDeployment:
         self._network = start.network(self._driver)
         self.overlay = start.brokers(self._network)
         self._drivers = start.clients(self._network, self._note_ended_brokers)
-        self.sites = HostSites(self._plan.sites, self._drivers)
+        self.sites: LiveSites = HostSites(self._plan.sites, self._drivers)
         start.sample_processors(self._network)
         run_id, foreign = self._context.paths.run_id, self._plan.resources.foreign
         addresses = self.overlay.brokers.addresses
-        self.fault_observer = HostObserver(self._network, addresses, run_id, foreign, self._plan.sites)
+        self.fault_observer = HostObserver(
+            self._network, addresses, run_id, foreign, sites=self._plan.sites, cut=self.overlay.expected.cut
+        )
         self._exits.callback(self.fault_observer.close)
         if (hold := self._context.hold) is not None:
             self.hands = HostHands(

@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from emulation.fidelity.throttling import cores_of
@@ -52,12 +52,16 @@ class HostObserver:
         addresses: Mapping[BrokerId, str],
         run_id: str,
         foreign: ForeignProgram | None = None,
+        *,
         sites: Iterable[Site] = (),
+        cut: Container[LinkDirection] = (),
     ) -> None:
-        """`addresses` are those of the brokers' control services; `foreign` are brokers that are not brokerlab's."""
+        """`addresses` are those of the brokers' control services; `foreign` are brokers that are not brokerlab's.
+        `cut` are the directions that are cut at any time."""
         self._network = network
         self._addresses = addresses
         self._foreign = foreign
+        self._cut = cut
         self._sites = {site.name: site for site in sites}
         self._controls = BrokerControls(addresses)
         self._run_id = run_id
@@ -107,7 +111,7 @@ class HostObserver:
                 found[host] = SiteSeen(
                     connections=in_namespace(pid, _open_connections),
                     clients=len(site.clients),
-                    reachable=not (self._network.is_cut(link) or self._network.is_cut(link.reverse)),
+                    reachable=link not in self._cut and link.reverse not in self._cut,
                 )
         return found
 

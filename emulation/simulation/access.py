@@ -118,7 +118,7 @@ class AccessLink:
         self._up, self._down = site.up, site.down
         self._paths: list[AccessPaths] = []
         self._cut = {True: False, False: False}
-        """By direction: True for the one to the broker."""
+        """Directions that are cut; True stands for the one to the broker."""
         self._corruption = {True: 0.0, False: 0.0}
         self._seed = f"{seed}:access:{site.name}"
         self._shapers = Shaper(site.up, f"{self._seed}:up"), Shaper(site.down, f"{self._seed}:down")

@@ -10,6 +10,7 @@ from broker_service.tracing.trace import Trace
 from emulation.drivers.driver_operations import SharedPredicates, ready
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import Tables, UnsettledError
+from emulation.live_overlay.contract import LiveSites
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
@@ -79,7 +80,7 @@ class SimulatedDeployment:
             self.overlay, plan.scenario.seed, session_opening(plan.sites, plan.broker_settings.limits)
         )
         self._clients = ClientNodes(plan.workload, plan.sites, self.overlay, self._logs.of, plan.promises)
-        self.sites = self._clients
+        self.sites: LiveSites = self._clients
         self._predicates = SharedPredicates()
         self._operations = plan.workload.operations() if operations is None else operations
         self._next = next(self._operations, None)

@@ -8,7 +8,8 @@
 from scenario.faults.conditions import LinkChange
 from scenario.faults.planning import FaultError, FaultSchedule, plan
 from scenario.faults.roles import Demand
-from scenario.faults.targets import TargetError, Targets
+from scenario.faults.target_words import TargetError
+from scenario.faults.targets import Targets
 from scenario.faults.times import Counter, CountReached, Counts, Moment, Phase
 
 __all__ = [

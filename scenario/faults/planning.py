@@ -12,7 +12,8 @@ from record.time_units import SECOND
 from scenario.faults.conditions import Condition, Down, Target
 from scenario.faults.programs import Begin, Hold, Lift, Program, leaves, unfold
 from scenario.faults.roles import Demand, LinkEnds
-from scenario.faults.targets import TargetError, Targets
+from scenario.faults.target_words import TargetError
+from scenario.faults.targets import Targets
 from scenario.faults.times import CountReached, Phase, When
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay

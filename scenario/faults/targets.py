@@ -22,49 +22,25 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
+from scenario.faults.site_targets import SiteTargets
+from scenario.faults.target_words import Call, TargetError
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay
-from topology.sites import ClientHost, Site
+from topology.sites import Site
 from topology.structures.redundant_tree import node_members
 
 REST = "rest"
 """Name that, as a group of a partition, stands for all brokers that no other group has."""
 RANDOM, RANDOM_LINK, LINKS_OF, LINKS_BETWEEN = "random", "random-link", "links-of", "links-between"
 MEMBER_OF, ALL_BUT_ONE = "member-of", "all-but-one"
-RANDOM_ACCESS, RANDOM_SITE, RANDOM_CLIENT = "random-access", "random-site", "random-client"
+RANDOM_ACCESS = "random-access"
 
-_CALL = re.compile(r"([a-z-]+)\((.*)\)")
-_Chosen = TypeVar("_Chosen", BrokerId, LinkEnds, ClientHost)
-
-
-class TargetError(ValueError):
-    """A text that does not name a broker or link of the overlay; the message is for the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """`word(argument)`, or a word alone."""
-
-    word: str
-    argument: str | None
-
-    @classmethod
-    def of(cls, text: str) -> _Call:
-        match = _CALL.fullmatch(text.strip())
-        return cls(text.strip(), None) if match is None else cls(match[1], match[2].strip())
-
-    def count(self) -> int:
-        """The argument as a number, 1 without one. Raises `TargetError`."""
-        if self.argument is None:
-            return 1
-        if not (self.argument.isascii() and self.argument.isdigit() and int(self.argument) > 0):
-            raise TargetError(f"{self.word}({self.argument}): how many is a number from 1, such as {self.word}(2)")
-        return int(self.argument)
+_Chosen = TypeVar("_Chosen", BrokerId, LinkEnds)
+_Target = TypeVar("_Target")
 
 
 class Targets:
@@ -90,11 +66,10 @@ class Targets:
         self._demand = demand or Demand.everywhere(overlay)
         self._brokers = overlay_order(overlay)
         self._later = tuple(later)
-        self._sites = {site.name: site for site in sites}
+        self.of_sites = SiteTargets(sites, self._sample)
         self._random = random.Random()
         self._hit_brokers: set[BrokerId] = set()
         self._hit_links: set[LinkEnds] = set()
-        self._hit_hosts: set[ClientHost] = set()
 
     @cached_property
     def _links(self) -> list[LinkEnds]:
@@ -118,26 +93,6 @@ class Targets:
             ends for ends in self._links if LinkDirection(*ends) in found or LinkDirection(*ends).reverse in found
         )
         return tuple(found)
-
-    def hosts(self, texts: Iterable[str]) -> tuple[ClientHost, ...]:
-        """Sites and clients on sites, each once, in the order written. Raises `TargetError`."""
-        found = dict.fromkeys(host for text in texts for host in self._host(text))
-        self._hit_hosts.update(found)
-        return tuple(found)
-
-    def whole_sites(self, texts: Iterable[str]) -> tuple[ClientHost, ...]:
-        """The same, where each has to be a site, or the only client on one, which stands for it. Raises
-        `TargetError`."""
-        return tuple(dict.fromkeys(self._whole(host) for host in self.hosts(texts)))
-
-    def access(self, host: ClientHost) -> tuple[LinkDirection, LinkDirection]:
-        """The access link of a host, from the site to the broker and back."""
-        direction = LinkDirection(host.site, self._sites[host.site].broker)
-        return direction, direction.reverse
-
-    def is_access(self, direction: LinkDirection) -> bool:
-        """True for a direction of an access link."""
-        return direction.source in self._sites or direction.target in self._sites
 
     def partition(self, groups: Sequence[Sequence[str]]) -> tuple[LinkDirection, ...]:
         """The links between brokers of different groups, both directions; a broker in no group keeps its links.
@@ -179,7 +134,7 @@ class Targets:
     def _broker(self, text: str) -> Sequence[BrokerId]:
         if text in self._brokers:
             return (text,)
-        call = _Call.of(text)
+        call = Call.of(text)
         if call.word == RANDOM:
             return self._drawn(call, self._brokers, self._hit_brokers, "brokers")
         if call.word == MEMBER_OF:
@@ -195,13 +150,12 @@ class Targets:
     def _directions(self, text: str) -> Sequence[LinkDirection]:
         if (named := self._named_link(text)) is not None:
             return named
-        call = _Call.of(text)
+        call = Call.of(text)
         if call.word == LINKS_OF and call.argument:
             brokers = self._broker(call.argument)
             return _both(ends for ends in (*self._links, *self._later) if set(ends) & set(brokers))
         if call.word == RANDOM_ACCESS:
-            links = [(site.name, site.broker) for site in self._require_sites(text)]
-            return _both(self._drawn(call, links, self._hit_links, "access links"))
+            return _both(self._drawn(call, self.of_sites.links(text), self._hit_links, "access links"))
         if call.word == RANDOM_LINK:
             return _both(self._drawn(call, self._links, self._hit_links, "links"))
         if call.word == LINKS_BETWEEN and call.argument:
@@ -216,12 +170,8 @@ class Targets:
         """A link by its ends. Names of brokers may have dashes in them, so that every dash is tried."""
         for dash in re.finditer("->?", text):
             source, target = text[: dash.start()].strip(), text[dash.end() :].strip()
-            if (site := self._sites.get(source) or self._sites.get(target)) is not None:
-                if {source, target} == {site.name, site.broker}:
-                    direction = LinkDirection(source, target)
-                    return (direction,) if dash.group() == "->" else (direction, direction.reverse)
-                if {source, target} <= {*self._sites, *self._brokers}:
-                    raise TargetError(f"the access link of {site.name} is {site.name}-{site.broker}")
+            if (access := self.of_sites.direction(source, target)) is not None:
+                return (access,) if dash.group() == "->" else (access, access.reverse)
             if {source, target} <= set(self._brokers):
                 later = (source, target) in self._later or (target, source) in self._later
                 if not later and target not in self.overlay.neighbours(source):
@@ -230,64 +180,30 @@ class Targets:
                 return (direction,) if dash.group() == "->" else (direction, direction.reverse)
         return None
 
-    # Hosts of clients
-
-    def _host(self, text: str) -> Sequence[ClientHost]:
-        if (site := self._sites.get(text)) is not None:
-            return (_site_as_host(site),)
-        for site in self._sites.values():
-            if text in site.clients:
-                return (ClientHost(text, site.name, (text,)),)
-        call, sites = _Call.of(text), self._require_sites(text)
-        if call.word == RANDOM_SITE:
-            return self._drawn(call, [_site_as_host(site) for site in sites], self._hit_hosts, "sites")
-        if call.word == RANDOM_CLIENT:
-            hosts = [ClientHost(client, site.name, (client,)) for site in sites for client in site.clients]
-            return self._drawn(call, hosts, self._hit_hosts, "clients on sites")
-        raise TargetError(
-            f"no site, and no client on a site, is {text!r}: a client beside its broker has no host of its own; write "
-            f"a name, {RANDOM_SITE}(n) or {RANDOM_CLIENT}(n)"
-        )
-
-    def _whole(self, host: ClientHost) -> ClientHost:
-        site = self._sites[host.site]
-        if host.clients != site.clients:
-            raise TargetError(f"{host.name} shares {site.name} with other clients, and vanishes with it: {site.name}")
-        return _site_as_host(site)
-
-    def _require_sites(self, text: str) -> Sequence[Site]:
-        """All sites. Raises `TargetError` where there are none."""
-        if not self._sites:
-            raise TargetError(
-                f"{text}: this scenario has no sites, and clients beside their brokers have neither an access link nor "
-                "a host of their own; section `clients` makes sites"
-            )
-        return list(self._sites.values())
-
     def _between(self, attribute: str) -> list[LinkEnds]:
         """All links whose ends differ in an attribute. Raises `TargetError` where there are none."""
         if not (found := links_between(self.overlay, attribute)):
             raise TargetError(f"the overlay has no links whose ends differ in the attribute {attribute!r}")
         return found
 
-    def _first(self, call: _Call, roles: Mapping[str, Callable[[Overlay, Demand], list[_Chosen]]]) -> list[_Chosen]:
+    def _first(self, call: Call, roles: Mapping[str, Callable[[Overlay, Demand], list[_Chosen]]]) -> list[_Chosen]:
         playing = roles[call.word](self.overlay, self._demand)
         if len(playing) < call.count():
             raise TargetError(f"the overlay has {len(playing) or 'no'} {call.word}, not {call.count()}")
         return playing[: call.count()]
 
-    def _drawn(self, call: _Call, everything: list[_Chosen], hit: set[_Chosen], what: str) -> list[_Chosen]:
+    def _drawn(self, call: Call, everything: list[_Chosen], hit: set[_Chosen], what: str) -> list[_Chosen]:
         count = call.count()
         if len(everything) < count:
             raise TargetError(f"{call.word}({count}): the overlay has {len(everything)} {what}")
         return self._sample(everything, count, hit)
 
-    def _sample(self, everything: Sequence[_Chosen], count: int, hit: set[_Chosen]) -> list[_Chosen]:
+    def _sample(self, everything: Sequence[_Target], count: int, hit: set[_Target]) -> list[_Target]:
         """Draws from what no earlier fault has hit where that is enough, and else from everything."""
         untouched = [target for target in everything if target not in hit]
         return self._random.sample(untouched if len(untouched) >= count else everything, count)
 
-    def _nodes(self, call: _Call) -> Sequence[Sequence[BrokerId]]:
+    def _nodes(self, call: Call) -> Sequence[Sequence[BrokerId]]:
         """The brokers of the node that is named, or of each node that holds several. Raises `TargetError`."""
         members = node_members(self.overlay) or {}
         shared = {node: brokers for node, brokers in members.items() if len(brokers) > 1}
@@ -298,10 +214,6 @@ class Targets:
         wanted = f"no node {call.argument!r} of several brokers" if call.argument else "no node of several brokers"
         known = f"; such nodes are {', '.join(shared)}" if shared else ""
         raise TargetError(f"{call.word}: the overlay has {wanted}{known}")
-
-
-def _site_as_host(site: Site) -> ClientHost:
-    return ClientHost(site.name, site.name, site.clients)
 
 
 def _both(links: Iterable[LinkEnds]) -> tuple[LinkDirection, ...]:

@@ -28,7 +28,8 @@ from scenario.faults.conditions import (
     Throttled,
 )
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
-from scenario.faults.targets import TargetError, Targets
+from scenario.faults.target_words import TargetError
+from scenario.faults.targets import Targets
 from scenario.faults.times import Counter, CountReached, Moment, Phase, When
 from scenario.sections.section import Count as Number
 from scenario.sections.section import CpuQuota, Section
@@ -193,7 +194,7 @@ _SHORTEST_FLAP = 0.001
 _MOST_FLAPS = 100_000
 _OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt", "reset", "disturb"})
 _BETWEEN_BROKERS = frozenset({"reset", "disturb"})
-"""Those that mean nothing on an access link."""
+"""Verbs that mean nothing on an access link."""
 _ANY_SETTING = (
     "lasts",
     "cpu",
@@ -371,7 +372,7 @@ class FaultItem(Section):
             return map(Cut, self._parted(targets, self.partition))
         named = getattr(self, self.verb)
         if self.crash is not None:
-            return (Away(host, FaultKind.CRASH) for host in targets.hosts(self.crash))
+            return (Away(host, FaultKind.CRASH) for host in targets.of_sites.hosts(self.crash))
         if self.vanish is not None:
             return self._vanishing(targets, self.vanish)
         if self.verb in _OF_LINKS:
@@ -379,15 +380,15 @@ class FaultItem(Section):
         return map(self._broker_condition, targets.brokers(named))
 
     def _vanishing(self, targets: Targets, named: Iterable[str]) -> Iterator[Condition]:
-        """A site that vanishes is cut off, too, so that nothing that it still sends arrives."""
-        for host in targets.whole_sites(named):
-            yield from map(Cut, targets.access(host))
+        """Conditions of sites that vanish: each is cut off, too, so that nothing that it still sends arrives."""
+        for host in targets.of_sites.whole(named):
+            yield from map(Cut, targets.of_sites.access(host))
             yield Away(host, FaultKind.VANISH)
 
     def _of_links(self, targets: Targets, named: Iterable[str]) -> tuple[LinkDirection, ...]:
         directions = targets.directions(named)
         for direction in directions if self.verb in _BETWEEN_BROKERS or self.send_time is not None else ():
-            if targets.is_access(direction):
+            if targets.of_sites.has(direction):
                 what = "`send_time`" if self.send_time is not None else f"`{self.verb}`"
                 raise TargetError(f"{what} is for links between brokers, and {direction} is an access link")
         return directions

@@ -112,7 +112,7 @@ def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
         for broker in targets.brokers(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (broker,)})
     elif verb in _OF_CLIENTS:
-        for host in targets.hosts(getattr(fault, verb)):
+        for host in targets.of_sites.hosts(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (host.name,)})
     elif verb in _OF_LINKS:
         for link in _links(targets.directions(getattr(fault, verb))):

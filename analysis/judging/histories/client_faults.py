@@ -42,7 +42,7 @@ class ClientFaults:
 
 
 class SessionElements:
-    """What each session needs: its broker, and of a client on a site the client, the site and its access link."""
+    """The things that each session needs: its broker, and of a client on a site the client, the site and its link."""
 
     def __init__(self, sites: Iterable[Site]) -> None:
         self._site_of = site_of_each_client(sites)

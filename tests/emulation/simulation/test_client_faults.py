@@ -43,6 +43,11 @@ def judged(directory: Path, *faults: str, run: str = "14s") -> tuple[VariantFide
     return fidelity, variant
 
 
+def invalid(fidelity: VariantFidelity) -> str:
+    """The details of the checks that failed."""
+    return " ".join(check.detail for check in fidelity.checks if check.verdict == "INVALID")
+
+
 def notified(directory: Path, client: str) -> list[int]:
     """The times in milliseconds at which a client was notified."""
     logs = "".join(path.read_text() for path in directory.glob("*/logs/subscribers.jsonl"))
@@ -62,7 +67,7 @@ def test_every_fault_of_clients_costs_what_its_evidence_excuses(tmp_path: Path) 
     )
     assert variant.delivery.verdicts == ["correct"]
     assert not [check.name for check in variant.audit if check.verdict == "INVALID"]
-    assert not [check.detail for check in fidelity.checks if check.verdict == "INVALID"]
+    assert not invalid(fidelity)
     assert variant.delivery.excused
     gone = notified(tmp_path, "S3")
     assert not [time for time in gone if 9_100 < time < 21_000]
@@ -83,13 +88,13 @@ def test_a_client_that_does_not_come_back_is_named(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(OpenSessions, "come_back", lambda *_: None)
     fidelity, variant = judged(tmp_path, "{at: 4s, crash: oslo, for: 1s}")
     assert "session broken" in variant.delivery.verdicts
-    assert "return of oslo" in " ".join(check.detail for check in fidelity.checks if check.verdict == "INVALID")
+    assert "return of oslo" in invalid(fidelity)
 
 
 def test_a_crash_that_did_not_happen_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenSessions, "crash", lambda *_: None)
     fidelity, _ = judged(tmp_path, "{at: 4s, crash: S1, for: 3s}")
-    assert "crash of S1" in " ".join(check.detail for check in fidelity.checks if check.verdict == "INVALID")
+    assert "crash of S1" in invalid(fidelity)
 
 
 def test_an_access_link_that_was_not_cut_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

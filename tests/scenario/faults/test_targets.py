@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenario.faults.targets import TargetError, Targets
+from scenario.faults.target_words import TargetError
+from scenario.faults.targets import Targets
 from tests.scenario.faults.overlays import DUMBBELL, overlay_of, random_overlay
 from topology import shapes
 from topology.link_properties import LinkDirection, LinkProperties
@@ -40,11 +41,14 @@ def at_sites(fault: int = 0) -> Targets:
 
 def test_sites_and_their_clients() -> None:
     berlin, client = ClientHost("berlin", "berlin", ("S1", "S2")), ClientHost("S1", "berlin", ("S1",))
-    assert at_sites().hosts(["berlin", "S1", "S1"]) == (berlin, client)
-    assert at_sites().whole_sites(["S3"]) == at_sites().hosts(["oslo"])
+    assert at_sites().of_sites.hosts(["berlin", "S1", "S1"]) == (berlin, client)
+    assert at_sites().of_sites.whole(["S3"]) == at_sites().of_sites.hosts(["oslo"])
     first = at_sites()
-    assert {host.name for host in (*first.hosts(["random-site"]), *first.hosts(["random-site"]))} == {"berlin", "oslo"}
-    assert {host.name for host in at_sites().hosts(["random-client(3)"])} == {"S1", "S2", "S3"}
+    assert {host.name for host in (*first.of_sites.hosts(["random-site"]), *first.of_sites.hosts(["random-site"]))} == {
+        "berlin",
+        "oslo",
+    }
+    assert {host.name for host in at_sites().of_sites.hosts(["random-client(3)"])} == {"S1", "S2", "S3"}
 
 
 def test_access_links() -> None:
@@ -57,11 +61,11 @@ def test_access_links() -> None:
 
 def test_what_is_no_host_of_clients() -> None:
     with pytest.raises(TargetError, match="S1 shares berlin with other clients, and vanishes with it: berlin"):
-        at_sites().whole_sites(["S1"])
+        at_sites().of_sites.whole(["S1"])
     with pytest.raises(TargetError, match="'P1': a client beside its broker has no host of its own"):
-        at_sites().hosts(["P1"])
+        at_sites().of_sites.hosts(["P1"])
     with pytest.raises(TargetError, match="S1: this scenario has no sites"):
-        targets().hosts(["S1"])
+        targets().of_sites.hosts(["S1"])
     with pytest.raises(TargetError, match="the access link of berlin is berlin-M"):
         at_sites().directions(["berlin-A1"])
 
