@@ -44,6 +44,9 @@ MOST_HOPS: Final = 10_000
 """Overlay links that a message may travel: as many as the largest overlay has brokers. One that has travelled further
 is going round in circles, because some routing table is wrong, and would do so for ever."""
 
+UNSTATED_HOPS: Final = (1 << 32) - 1
+"""The hops of a notification whose way nobody knows: of a deployed system, where it has several."""
+
 KIND_WORDS = {kind: kind.name.lower() for kind in Kind}
 
 

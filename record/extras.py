@@ -38,7 +38,8 @@ class Extra:
 EMULATION = Extra("emulation", "real brokers on emulated links", ("docker", "mininet", "distutils"))
 HOSTS = Extra("hosts", "runs and campaigns on several hosts", ("ansible_runner", "ansible"))
 SPARK = Extra("spark", "Spark", ("pyspark", "pandas"))
-EXTRAS = (EMULATION, HOSTS, SPARK)
+SYSTEMS = Extra("systems", "deployed systems behind adapters", ("paho", "zenoh"))
+EXTRAS = (EMULATION, HOSTS, SPARK, SYSTEMS)
 
 
 def about_missing(error: ImportError) -> str | None:

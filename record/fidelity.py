@@ -114,6 +114,15 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds by which the latest publication was handed over late."""
 
 
+class LinkBytes(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that one broker sent to a neighbour from the begin of the run phase until the messages had arrived."""
+
+    source: str
+    target: str
+    sent: int
+    """All frames with their headers, those by which links are probed included, as the kernel counts them."""
+
+
 class ProcessorUse(msgspec.Struct, frozen=True, kw_only=True):
     """Shares of the host's processors in the run phase, from 0 to 1."""
 
@@ -145,6 +154,9 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     """The remedy, where the verdict is not VALID."""
     processors: ProcessorUse | None = None
     """The use of the host; None where it was not measured, as in simulated runs."""
+
+    sent: list[LinkBytes] | msgspec.UnsetType = msgspec.UNSET
+    """Bytes on each link and direction; not set where nobody counted them, as in simulated runs."""
 
     @property
     def reasons(self) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from broker_service.routing.foreign import FOREIGN
-from record.contract import LOGS_LEVEL, STATUS_LEVEL
+from broker_service.routing.systems import SYSTEMS
+from record.contract import ADAPTER_LEVEL, LOGS_LEVEL, STATUS_LEVEL
 from scenario.model import AUTO, Scenario
 from scenario.sections.messages import Problem
 from scenario.workload.placement import broker_problems
@@ -13,11 +14,15 @@ from topology.model import Overlay
 
 _ASKING = ("slow", "reset", "disturb")
 """Faults that a broker is asked to make."""
+_OF_PROGRAMS = ("image", "level", "command", "environment", "scratch", "individually")
 
 
 def foreign_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     """Contradictions between the routing, the level, and what the scenario asks of brokers."""
-    brokers, level = scenario.brokers, scenario.brokers.level
+    brokers, level = scenario.brokers, scenario.level
+    if level == ADAPTER_LEVEL:
+        yield from _system_problems(scenario, overlay)
+        return
     is_foreign = scenario.routing.protocol == FOREIGN
     if level is None:
         if is_foreign:
@@ -29,8 +34,27 @@ def foreign_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         yield Problem(("routing", "protocol"), message)
     for name in brokers.individually or {}:
         yield from broker_problems(("brokers", "individually", name), name, overlay)
+    yield from _beyond_level(scenario, level)
+
+
+def _system_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    """Contradictions of a deployed system with what the scenario asks of its servers, and with the overlay."""
+    name = scenario.routing.protocol
+    for field in _OF_PROGRAMS:
+        if getattr(scenario.brokers, field) is not None:
+            yield Problem(("brokers", field), f"brokerlab knows the servers of {name}; remove it")
+    if SYSTEMS[name].options.trees_only and (surplus := len(overlay.links) - len(overlay.brokers) + 1) > 0:  # type: ignore[attr-defined]
+        circles = "messages would go round in circles for ever, because its bridges do not recognise what came before"
+        tree = "use a topology without cycles, such as `kind: random-tree`, or `system: zenoh`"
+        message = f"{name} runs on trees, and this overlay has {surplus} links more than one: {circles}; {tree}"
+        yield Problem(("topology",), message)
+    yield from _beyond_level(scenario, ADAPTER_LEVEL)
+
+
+def _beyond_level(scenario: Scenario, level: int) -> Iterator[Problem]:
+    """Wishes that brokers of this level cannot fulfil."""
     if scenario.time_dilation == AUTO:
-        yield Problem(("time_dilation",), "brokers of your own cannot be rehearsed in virtual time; write a factor")
+        yield Problem(("time_dilation",), "brokers of others cannot be rehearsed in virtual time; write a factor")
     if level < STATUS_LEVEL:
         yield from _asked_of_silent_brokers(scenario, level)
     if level < LOGS_LEVEL and scenario.logs is not None:

@@ -24,6 +24,8 @@ from pydantic import (
 
 from broker_service.routing import found_protocol
 from broker_service.routing.outside import ProtocolError
+from broker_service.routing.systems import is_system
+from record.contract import ADAPTER_LEVEL
 from record.sample import PublicationSample
 from scenario.sections.brokers import Brokers
 from scenario.sections.clients import Clients
@@ -34,10 +36,12 @@ from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
 from scenario.sections.protocol_references import (
     PROGRAM_SCHEMA,
+    SYSTEM,
     found_beside,
     options_by_protocol,
     program_beside,
     protocols_found,
+    system_named,
 )
 from scenario.sections.search import Search
 from scenario.sections.section import AlsoWritten, Name, ProtocolReference, Section
@@ -81,7 +85,16 @@ class Routing(Section):
 
     protocol: Annotated[ProtocolReference, AlsoWritten(PROGRAM_SCHEMA)]
     """The routing protocol's name, or the file or package beside the scenario that declares one: `./rendezvous.py`,
-    or the program that is its router: `{program: [./router]}`."""
+    or the program that is its router: `{program: [./router]}`. `system: mosquitto` or `system: zenoh` in its place has
+    that system's own servers route."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _system_named(cls, data: Any) -> Any:
+        """Makes the name of a deployed system that of the protocol."""
+        if not isinstance(data, dict) or SYSTEM not in data:
+            return data
+        return {"protocol": system_named(data)} | {name: value for name, value in data.items() if name != SYSTEM}
 
     @model_validator(mode="before")
     @classmethod
@@ -172,6 +185,11 @@ class Scenario(Section):
     def dilation(self) -> float:
         """The factor by which the run is slowed down; 1 for `auto`, as long as no rehearsal has chosen it."""
         return self.time_dilation if isinstance(self.time_dilation, float) else 1.0
+
+    @property
+    def level(self) -> int | None:
+        """The level of the contract that its brokers keep; None for brokerlab's own."""
+        return ADAPTER_LEVEL if is_system(self.routing.protocol) else self.brokers.level
 
     @property
     def sample(self) -> PublicationSample | None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import PROTOCOLS
+from broker_service.routing.systems import SYSTEMS
 from scenario.field_meanings import meanings
 from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
@@ -147,7 +148,9 @@ def _section(place: str, model: type[Section]) -> str:
 
 
 def _protocols() -> Iterator[str]:
-    for name, protocol in PROTOCOLS.items():
+    pages = {"protocol": "routing-protocols.md", "system": "deployed-systems.md"}
+    named = [("protocol", *found) for found in PROTOCOLS.items()] + [("system", *found) for found in SYSTEMS.items()]
+    for kind, name, protocol in named:
         rows = ["| field | takes | default |", "|---|---|---|"]
         times = protocol.options.times
         schema = msgspec.json.schema_components([protocol.options])[1][protocol.options.__name__]
@@ -156,8 +159,8 @@ def _protocols() -> Iterator[str]:
             word = option.encode_name
             takes = "duration: `50ms`; or seconds" if word in times else _takes(schema["properties"][word])
             rows.append(f"| `{word}` | {takes} | {default} |")
-        meaning = "Options of this protocol; what they mean: [routing-protocols.md](routing-protocols.md)."
-        yield f"## routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)
+        meaning = f"Options of this {kind}; what they mean: [{pages[kind]}]({pages[kind]})."
+        yield f"## routing, {kind}: {name}\n\n{meaning}\n\n" + "\n".join(rows)
 
 
 def _takes(field: Mapping[str, Any]) -> str:

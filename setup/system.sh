@@ -40,13 +40,14 @@ REQUIREMENTS=(
     "openssh-client|have ssh|runs on several hosts"
     "openssh-server|test -x /usr/sbin/sshd|the test of runs on several hosts"
     "user-mode-linux|have linux.uml|the test of the netem link driver"
+    "mosquitto|test -x /usr/sbin/mosquitto|the tests of deployed systems"
     "gcc|have_compiler|the test of the netem link driver on this processor"
     "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
 FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
 FOR_PYTHON=" python3-venv ca-certificates "
-FOR_TESTS=" docker-compose openssh-server user-mode-linux gcc libc6-dev "
-OPTIONAL=" user-mode-linux docker-compose openssh-server "  # not on every release and processor; runs do without them
+FOR_TESTS=" docker-compose mosquitto openssh-server user-mode-linux gcc libc6-dev "
+OPTIONAL=" user-mode-linux docker-compose openssh-server mosquitto "  # not on every release and processor; runs do without them
 
 missing=()
 reasons=()

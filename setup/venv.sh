@@ -8,7 +8,7 @@ cd "$ROOT"
 
 mode=${1:-runs}
 extras=emulation,hosts,spark,checkout
-[ "$mode" != tests ] || extras+=,dev,docs
+[ "$mode" != tests ] || extras+=,dev,docs,systems
 # Stamps are in the environment, so that removing one removes the other. Settings of ruff and what comes after them
 # install nothing.
 hash=$(content_hash <(sed '/^\[tool\.ruff/,$d' pyproject.toml) constraints.txt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import partial
 from typing import TypeVar
@@ -37,13 +37,15 @@ from analysis.tables.summary import (
     KindMessages,
     Matching,
     SampledLogs,
+    SentBytes,
     Summary,
+    SystemFigures,
     VariantSummary,
 )
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from broker_service.messages import Kind
-from record.contract import UNKNOWN_WORK
+from record.contract import CAME_AGAIN, NOT_WANTED, UNKNOWN_WORK
 from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import MODELLED, VariantRecord
 from record.time_units import SECOND
@@ -118,6 +120,8 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 broker_messages=moved,
                 matching=_matching(publications, moved, _of(variant.name, matching)) if variant.brokers_log else UNSET,
                 withheld=_withheld(variant),
+                system=_system(variant, _of(variant.name, drops)),
+                sent=_sent(run, variant.name),
                 router_work=findings.work.of_variant(number),
                 drops=_of(variant.name, drops),
                 faults=_of(variant.name, faults),
@@ -215,10 +219,33 @@ def _withheld(variant: VariantRecord) -> list[str] | msgspec.UnsetType:
     foreign = variant.foreign
     if foreign is UNSET:
         return UNSET
+    drops = "drops" if foreign.system is UNSET else "drops within servers"
     of_logs = (
-        f"paths, queueing, messages, matching, router work, drops, and neighbours' notice of faults: {foreign.reason}"
+        f"paths, queueing, messages, matching, router work, {drops}, and neighbours' notice of faults: {foreign.reason}"
     )
     return [*(() if foreign.logs else (of_logs,)), f"parts of the delay: {UNKNOWN_WORK}"]
+
+
+def _system(variant: VariantRecord, drops: Iterable[Drop]) -> SystemFigures | msgspec.UnsetType:
+    if variant.foreign is UNSET or variant.foreign.system is UNSET:
+        return UNSET
+    counts = Counter[str]()
+    for drop in drops:
+        counts[drop.reason] += drop.count
+    return SystemFigures(system=variant.foreign.system, not_wanted=counts[NOT_WANTED], came_again=counts[CAME_AGAIN])
+
+
+def _sent(run: RunDirectory, variant: str) -> SentBytes | msgspec.UnsetType:
+    found = None if run.fidelity is None else run.fidelity.of(variant)
+    if found is None or found.sent is UNSET:
+        return UNSET
+    busiest = max(found.sent, key=lambda direction: direction.sent)
+    return SentBytes(
+        bytes=sum(direction.sent for direction in found.sent),
+        busiest_bytes=busiest.sent,
+        busiest_from=busiest.source,
+        busiest_to=busiest.target,
+    )
 
 
 def _measured_delay(number: int, findings: Findings) -> Delay:

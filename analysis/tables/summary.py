@@ -315,6 +315,38 @@ class SampledLogs(msgspec.Struct, frozen=True, kw_only=True):
         return f"{sampled} ({self.logged:,} of {self.published:,}); {counts}"
 
 
+class SentBytes(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes on emulated links from the begin of the run phase until the messages had arrived, headers included, as the
+    kernel counted them: the same for brokers of any kind."""
+
+    bytes: int
+    busiest_bytes: int
+    """Bytes of the direction that carried most."""
+    busiest_from: str
+    busiest_to: str
+
+    def in_words(self) -> str:
+        """A line for people."""
+        busiest = f"{self.busiest_from} to {self.busiest_to}"
+        return f"{self.bytes:,} bytes on links, {self.busiest_bytes:,} of them from {busiest}"
+
+
+class SystemFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The work that a deployed system leaves to its clients."""
+
+    system: str
+    not_wanted: int
+    """Publications that its filters let through to clients of a broker none of which wanted them, counted once for each
+    broker: the price of topics."""
+    came_again: int
+    """Further copies of publications, which clients of the system have to recognise."""
+
+    def in_words(self) -> str:
+        """A line for people."""
+        again = f", and {self.came_again:,} further copies" if self.came_again else ""
+        return f"{self.system} brought {self.not_wanted:,} publications to brokers where no client wanted them{again}"
+
+
 class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One variant."""
 
@@ -336,6 +368,10 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Not set where brokers keep no logs."""
     withheld: list[str] | msgspec.UnsetType = msgspec.UNSET
     """Figures that are absent because the brokers are not brokerlab's, each with the reason; only of such brokers."""
+    system: SystemFigures | msgspec.UnsetType = msgspec.UNSET
+    """Only of a deployed system behind an adapter."""
+    sent: SentBytes | msgspec.UnsetType = msgspec.UNSET
+    """Not set where the links were simulated."""
     router_work: list[WorkFigures] = []
     """Empty for simulated brokers, whose clock stands still while their routers work."""
     drops: list[Drop]

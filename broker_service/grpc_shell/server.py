@@ -68,25 +68,25 @@ _log = logging.getLogger(__name__)
 class BrokerServer:
     """One broker and all its streams. It must be made and used within a running event loop."""
 
-    def __init__(self, config: BrokerConfig) -> None:
-        """Raises `OSError` when the log or the stable storage cannot be opened, `ValueError` for an unknown protocol or
+    def __init__(
+        self, config: BrokerConfig, *, kind: type[Broker] = Broker, trace: FileTrace | NullTrace | None = None
+    ) -> None:
+        """`kind` is that of its core; `trace` is its log, that of the configuration when None.
+
+        Raises `OSError` when the log or the stable storage cannot be opened, `ValueError` for an unknown protocol or
         option."""
         self.config = config
         self.malformed = 0
         """Frames that could not be read, on streams that were opened by the other end."""
         self._loop = asyncio.get_running_loop()
-        self._trace = (
-            FileTrace(Path(config.log), config.id, config.variant)
-            if config.log
-            else NullTrace(config.id, config.variant)
-        )
+        self._trace = trace or _trace_of(config)
         self._recorder = recorder_of(config, self._trace, time.monotonic_ns)
         self.defect: asyncio.Future[BrokerDefectError] = self._loop.create_future()
         """Set when the broker's own code fails, because an event loop that catches the error would continue."""
         self._stored = FileStorage(Path(config.stored)) if config.stored else None
         self._service = make_service(config, long_waits(self._recorder))
         try:
-            self.broker = Broker(
+            self.broker = kind(
                 config,
                 time.monotonic_ns,
                 self._trace,
@@ -264,6 +264,13 @@ async def serve_until_stopped(config: BrokerConfig) -> None:
     gc.enable()
     await stop_requested.wait()
     await server.stop()
+
+
+def _trace_of(config: BrokerConfig) -> FileTrace | NullTrace:
+    """The log that a configuration asks for."""
+    if config.log:
+        return FileTrace(Path(config.log), config.id, config.variant)
+    return NullTrace(config.id, config.variant)
 
 
 def _exit_at_once(server: BrokerServer, failed: asyncio.Future[BrokerDefectError]) -> NoReturn:

@@ -22,7 +22,7 @@ FOREIGN: Final = "foreign"
 """The name of this routing in scenarios."""
 
 NOT_SIMULATED: Final = (
-    "brokers.level: brokers of your own run in real time, and the simulator has none for them; use `--runtime process` "
+    "brokers.level: brokers of others run in real time, and the simulator has none for them; use `--runtime process` "
     "or `container`, or write a router, which it can run (docs/routers-in-any-language.md)"
 )
 """The reason why the simulator refuses them."""

@@ -4,7 +4,7 @@ A built-in protocol is a package beside this module that has a module `protocol`
 package's, with hyphens. It is imported when it is first looked up, because a broker uses one protocol only, and the
 others would make its start longer. All other names are references to protocols from outside (`outside`).
 A reference to a program stands for the protocol that the program declares, and `foreign` for the routing of brokers of
-others (`foreign`).
+others (`foreign`), or a deployed system (`systems`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from broker_service.routing.foreign import FOREIGN
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.program.references import PREFIX
 from broker_service.routing.requirements import Requirement, require_installed, requirements_at
+from broker_service.routing.systems import SYSTEMS, is_system
 from record.errors import ProtocolCodeError
 
 _PACKAGE = "broker_service.routing"
@@ -52,6 +53,8 @@ class _Protocols(MutableMapping[str, Protocol]):
             return _program(name)
         if name == FOREIGN:
             return foreign.PROTOCOL
+        if name in SYSTEMS and name not in self._loaded:
+            return SYSTEMS[name]
         protocol = self._loaded[name]
         if protocol is None:
             protocol = self._loaded[name] = importlib.import_module(self._modules[name]).PROTOCOL
@@ -118,7 +121,7 @@ def is_ours(reference: str) -> bool:
 
 def place_of(reference: str) -> str | None:
     """The path or `module:Name` of the code of a protocol from outside; None for any other reference."""
-    if reference.startswith(PREFIX) or reference in PROTOCOLS or reference == FOREIGN:
+    if reference.startswith(PREFIX) or reference in PROTOCOLS or reference == FOREIGN or is_system(reference):
         return None
     return _provided.get(reference) or outside.resolved(reference)
 

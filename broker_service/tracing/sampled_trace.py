@@ -70,7 +70,7 @@ class SampledRecorder(Recorder):
         clients: Iterable[str],
         *,
         id: str,
-        hops: int,
+        hops: int | None,
         bytes: int,
         peer: str | None = None,
         position: StreamPosition | None = None,

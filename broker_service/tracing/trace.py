@@ -171,7 +171,7 @@ class Recorder:
         clients: Iterable[str],
         *,
         id: str,
-        hops: int,
+        hops: int | None,
         bytes: int,
         peer: str | None = None,
         position: StreamPosition | None = None,

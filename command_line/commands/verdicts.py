@@ -214,6 +214,7 @@ def _numbers(variant: VariantSummary) -> list[str]:
             lines.append(
                 "parts of the delay: not known" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)
             )
+    lines += [figures.in_words() for figures in (variant.system, variant.sent) if figures is not UNSET]
     lines += [f"not known: {figures}" for figures in variant.withheld or ()]
     if variant.sampled_logs is not UNSET:
         lines.append(variant.sampled_logs.in_words())

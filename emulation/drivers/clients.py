@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Kind, Operation, Outcome
+from broker_service.messages import UNSTATED_HOPS, ClientEvent, ClientId, ClientRequest, Kind, Operation, Outcome
 from broker_service.tracing.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.drivers.status import ClientCounts
@@ -178,8 +178,9 @@ class Clients:
             self._detected(broker, event)
         elif event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
+            hops = None if event.hops == UNSTATED_HOPS else event.hops
             self._recorder.notifications(
-                _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker,
+                _NOTIFICATION, event.clients, id=event.id, hops=hops, bytes=len(event.body), peer=broker,
                 position=event.position, arrived=arrived(),
             )  # fmt: skip
         elif event.outcome is Outcome.LOST:

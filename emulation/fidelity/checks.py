@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
 from emulation.fidelity import thresholds
 from emulation.fidelity.advice import advice, remedies
 from emulation.fidelity.carried_frames import CarriedDirection, loss_during
@@ -18,7 +20,7 @@ from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
 from emulation.verification.findings import Finding, Question
-from record.fidelity import Check, FidelityVerdict, LinkCheck, ProcessorUse, VariantFidelity, worst
+from record.fidelity import Check, FidelityVerdict, LinkBytes, LinkCheck, ProcessorUse, VariantFidelity, worst
 from record.figures import JUDGED_LATER
 from record.processors import NOT_SAMPLED
 
@@ -55,6 +57,8 @@ class Measurements:
     """Counters of the relay; None when no relay ran."""
     carried: list[CarriedDirection] = field(default_factory=list)
     """The frames of each direction whose properties were not to change in the run phase."""
+    sent: list[LinkBytes] = field(default_factory=list)
+    """Bytes on links since the run phase began."""
     changed_logs: list[str] = field(default_factory=list)
     """A sentence on each node whose log was changed by another than its writer, or exceeded its quota."""
     endings: list[Ending] = field(default_factory=list)
@@ -108,6 +112,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         samples=samples(measured.intervals, measured.logs, measured.time_dilation),
         advice=advice(checks, processors, measured.time_dilation),
         processors=processors,
+        sent=measured.sent or UNSET,
     )
 
 

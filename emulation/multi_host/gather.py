@@ -191,6 +191,7 @@ def _join(shares: Mapping[str, VariantFidelity], name: str, clocks: Check) -> Va
         verdict=worst(check.verdict for check in checks),
         checks=checks,
         links=[link for share in shares.values() for link in share.links],
+        sent=[sent for share in shares.values() for sent in share.sent or ()] or msgspec.UNSET,
         samples=_join_samples([share.samples for share in shares.values()]),
         advice=next((f"On {host}: {share.advice}" for host, share in shares.items() if share.advice), ""),
         processors=max(

@@ -17,10 +17,12 @@ import msgspec
 from broker_service.language import Value
 from broker_service.routing import read_options
 from broker_service.routing.foreign import NOT_SIMULATED, options_for_brokers
+from broker_service.routing.systems import is_system
 from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import ForeignProgram, Resources
+from record.contract import ADAPTER_LEVEL
 from record.digests import encode_content, operation_digest, place_digest, publication_digest, summed
 from record.errors import BadInputError, HostError
 from record.log import EMULATOR
@@ -209,7 +211,9 @@ class VariantPlan:
 
     @property
     def _foreign(self) -> ForeignProgram | None:
-        brokers = self.scenario.brokers
+        brokers, protocol = self.scenario.brokers, self.scenario.routing.protocol
+        if is_system(protocol):
+            return ForeignProgram(level=ADAPTER_LEVEL, system=protocol)
         if brokers.level is None:
             return None
         return ForeignProgram(
@@ -265,7 +269,7 @@ def _require_foreign(foreign: ForeignProgram | None, runtime: str) -> None:
         return
     if runtime == "simulated":
         raise HostError(NOT_SIMULATED)
-    if foreign.image is None and runtime == "container":
+    if foreign.system is None and foreign.image is None and runtime == "container":
         raise HostError(
             "brokers.command: without `brokers.image` it is a program on this host, and the runtime is container: give "
             "the image, or use `--runtime process`"

@@ -13,6 +13,7 @@ from broker_service.routing.outside import digest_of
 from broker_service.routing.program.references import PREFIX, digest_of_program
 from broker_service.routing.registry import place_of
 from broker_service.routing.requirements import requirements_at
+from broker_service.routing.systems import is_system
 from record.contract import CONTRACT, ForeignBrokers
 from record.manifest import ProtocolCode, VariantRecord
 from scenario.model import Scenario
@@ -30,7 +31,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settings=dict(settings),
         time_dilation=scenario.dilation,
         promises=routing.promises,
-        foreign=UNSET if (level := scenario.brokers.level) is None else ForeignBrokers(contract=CONTRACT, level=level),
+        foreign=_foreign(scenario),
         protocol_code=_code_of(scenario.routing.protocol),
         expected_delivery=UNSET if (ratio := expect.least_delivery) is None else ratio,
         expected_judged=UNSET if (share := expect.least_judged) is None else share,
@@ -45,6 +46,14 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         service_time=scenario.brokers.work().mean or UNSET,
         sending=UNSET if scenario.brokers.sending is None else scenario.brokers.sending_order(),
     )
+
+
+def _foreign(scenario: Scenario) -> ForeignBrokers | UnsetType:
+    """The brokers, where they are not brokerlab's."""
+    if scenario.level is None:
+        return UNSET
+    system = scenario.routing.protocol if is_system(scenario.routing.protocol) else UNSET
+    return ForeignBrokers(contract=CONTRACT, level=scenario.level, system=system)
 
 
 def _code_of(reference: str) -> ProtocolCode | UnsetType:

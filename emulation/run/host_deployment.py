@@ -13,6 +13,7 @@ from emulation.fidelity.throttling import count_periods, throttling
 from emulation.live_overlay import Tables
 from emulation.live_overlay.contract import LiveSites
 from emulation.network.model import LinkDriver
+from emulation.network.sent_bytes import SentBytes
 from emulation.planning.plan import VariantPlan
 from emulation.run.common_quiet import Vote, settle_together
 from emulation.run.context import HostRunContext
@@ -158,6 +159,7 @@ class HostDeployment:
             steady={} if self._changing else directions_of(ours),
         )  # fmt: skip
         periods = count_periods(pids)
+        self._sent = SentBytes(self._network, self._share.hosted(self._plan.overlay))
         with observer:
             self._context.log.info("observing", variant=self._plan.name)
             yield
@@ -181,6 +183,7 @@ class HostDeployment:
         return looks
 
     def drained(self) -> None:
+        self._measured.sent = self._sent.by_direction()
         self._wait_for_all("drained")
         self.overlay.brokers.starts.close()
         self._when_over()

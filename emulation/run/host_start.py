@@ -24,6 +24,7 @@ from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
 from emulation.runtimes.host_overlay import HostOverlay, broker_addresses, host_configs
 from emulation.runtimes.patience import Patience, busy_processors
+from record.contract import STATUS_LEVEL
 from record.errors import HostError
 from record.files import log_file
 from topology.sites import site_of_each_client
@@ -55,7 +56,9 @@ class HostStart:
         """The network with its links, probed; those that appear later are removed. All hosts go on together."""
         snapshot = self._context.snapshot
         snapshot.brokers = len(self._brokers)
-        snapshot.links = len(self.links) - len(self._plan.later_pairs) - len(self._plan.sites)
+        links = len(self.links) - len(self._plan.later_pairs) - len(self._plan.sites)
+        foreign = self._plan.resources.foreign
+        snapshot.links = links if foreign is None or foreign.level >= STATUS_LEVEL else None
         network = self._exits.enter_context(self._emulated_network(driver))
         self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
         self._context.interrupt.check()

@@ -46,7 +46,8 @@ class Snapshot:
     """The expected end of the whole run."""
     brokers: int = 0
     brokers_up: int = 0
-    links: int = 0
+    links: int | None = 0
+    """Not known (None) where nobody tells which of them are up."""
     links_up: int = 0
     published: int = 0
     publications: int = 0
@@ -153,7 +154,9 @@ def render(snapshot: Snapshot) -> RenderableType:
 
 def counters(snapshot: Snapshot) -> str:
     """Brokers, links and messages in one line."""
-    parts = [f"brokers {snapshot.brokers_up}/{snapshot.brokers}", f"links {snapshot.links_up}/{snapshot.links}"]
+    parts = [f"brokers {snapshot.brokers_up}/{snapshot.brokers}"]
+    if snapshot.links is not None:
+        parts.append(f"links {snapshot.links_up}/{snapshot.links}")
     if snapshot.publications and (
         snapshot.published or snapshot.phase in {PhaseName.RUN, PhaseName.DRAIN, PhaseName.STOP}
     ):

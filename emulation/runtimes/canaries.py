@@ -23,10 +23,9 @@ from broker_service.language import Advertisement, Operator, Predicate, Publicat
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
 from emulation.live_overlay import ExpectedOverlay, UnsettledError
+from record.contract import CANARY
 from topology.link_properties import BrokerId
 
-CANARY = "brokerlab canary"
-"""Class of the publications, and beginning of the clients' names."""
 _SUBSCRIPTION = "canary"
 _AGAIN = 0.1
 """Seconds after which publications that have not come everywhere are repeated, and between two rounds."""

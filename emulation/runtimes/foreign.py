@@ -6,13 +6,14 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from emulation.host.environment import environment_of_node
 from emulation.host.processes import processes_started_with
 from emulation.live_overlay.configuration import BrokerFiles
+from emulation.runtimes.deployed_systems import ADAPTER_COMMAND, require_system
 from emulation.runtimes.interface import Ending, ForeignProgram
 from record.contract import CONTRACT, LOGS_LEVEL
 from record.errors import HostError
@@ -45,6 +46,8 @@ def environment_of_process(run_id: str, broker: BrokerId, foreign: ForeignProgra
     """The environment of a foreign broker that is a process of this host."""
     found = environment_of_node(run_id)
     kept = {name: value for name, value in found.items() if not name.startswith(_OF_PYTHON)}
+    if foreign.system is not None:
+        kept = found  # its adapter is brokerlab's own code
     return {**kept, **environment_of_contract(foreign), _BROKER_VARIABLE: f"{run_id}/{broker}"}
 
 
@@ -56,9 +59,18 @@ def require_program(foreign: ForeignProgram) -> None:
         raise HostError(f"brokers.command: the program {program} {missing}")
 
 
+def program_of(foreign: ForeignProgram) -> Sequence[str]:
+    """The command of a broker on this host, less the path of its configuration. Raises `HostError`."""
+    if foreign.system is not None:
+        require_system(foreign.system)
+        return ADAPTER_COMMAND
+    require_program(foreign)
+    return foreign.command
+
+
 def keeps_log(foreign: ForeignProgram | None) -> bool:
-    """True of brokerlab's own brokers, and of others that log by the contract."""
-    return foreign is None or foreign.level >= LOGS_LEVEL
+    """True of brokerlab's brokers, of others that log by the contract, and of adapters, which log what they drop."""
+    return foreign is None or foreign.level >= LOGS_LEVEL or foreign.system is not None
 
 
 def files_by_level(

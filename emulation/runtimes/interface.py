@@ -45,6 +45,8 @@ class ForeignProgram:
     """Its command, to which the path of its configuration is appended; empty: the entry point of the image."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables besides those of the contract."""
+    system: str | None = None
+    """The deployed system whose server it is, with an adapter; its image and command are brokerlab's to find."""
     scratch: int = 0
     """Bytes of a file system in memory at `/tmp`; 0: none."""
 

@@ -23,7 +23,7 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.foreign import end_all_of, environment_of_process, keeps_log, remedy_for, require_program
+from emulation.runtimes.foreign import end_all_of, environment_of_process, keeps_log, program_of, remedy_for
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.program_places import program_paths
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
@@ -113,7 +113,7 @@ class ProcessRuntime:
         stopping = [broker for broker in brokers if broker in self._running]
         for broker in stopping:
             self._identities[broker].kill(signal.SIGTERM)
-            self._identities[broker].kill(signal.SIGCONT)  # a paused one handles SIGTERM only once it goes on
+            self._signal(broker, signal.SIGCONT)  # a paused one handles SIGTERM only once it goes on
         await_end([self._identities[broker] for broker in stopping], within)
         for broker in stopping:
             self.kill(broker)
@@ -129,12 +129,12 @@ class ProcessRuntime:
             self._journal.removed(Resource.PROCESS, self._name(broker))
 
     def pause(self, broker: BrokerId) -> None:
-        self._identities[broker].kill(signal.SIGSTOP)
+        self._signal(broker, signal.SIGSTOP)
         await_stop(self._identities[broker])
 
     def resume(self, broker: BrokerId) -> None:
         if broker in self._identities:
-            self._identities[broker].kill(signal.SIGCONT)
+            self._signal(broker, signal.SIGCONT)
 
     def throttle(self, broker: BrokerId, cores: float | None) -> None:
         if broker in self._identities:
@@ -152,6 +152,14 @@ class ProcessRuntime:
         ending = Ending(broker, code, tuple(lines[-LAST_LINES:]))
         return replace(ending, remedy=remedy_for(ending)) if broker in self._foreign else ending
 
+    def _signal(self, broker: BrokerId, number: signal.Signals) -> None:
+        """Sends a signal to a broker, and to whatever one that is not brokerlab's has started."""
+        process = self._identities[broker]
+        if broker in self._foreign and process.alive:
+            os.killpg(process.pid, number)
+        else:
+            process.kill(number)
+
     def _name(self, broker: BrokerId) -> str:
         return f"broker {broker}"
 
@@ -163,9 +171,8 @@ class ProcessRuntime:
             program: Sequence[str] = (sys.executable, "-m", BROKER_PROGRAM)
             environment = environment_of_node(run_id)
         else:
-            require_program(foreign)
             self._foreign.add(broker)
-            program, environment = foreign.command, environment_of_process(run_id, broker, foreign)
+            program, environment = program_of(foreign), environment_of_process(run_id, broker, foreign)
         config = str((launch.config_directory / "broker.json").absolute())
         command = [*self._confinement.prefix(launch, namespace), *program, config]
         self._journal.creating(Resource.PROCESS, self._name(broker))

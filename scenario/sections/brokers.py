@@ -177,7 +177,8 @@ class Brokers(Section):
     def _has_no_adapter(cls, level: object) -> object:
         if level == 0 and level is not False:
             raise ValueError(
-                "level 0 is that of systems behind an adapter, of which there are none here; use 1, 2 or 3"
+                "level 0 is that of deployed systems behind an adapter; write `routing: {system: mosquitto}` "
+                "or `{system: zenoh}`, and no level"
             )
         return level
 

@@ -14,10 +14,12 @@ from broker_service.routing import PROTOCOLS
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.outside import is_path
 from broker_service.routing.program.references import reference_to
+from broker_service.routing.systems import SYSTEMS
 from scenario.sections.section import beside_the_scenario
 from scenario.sections.units import DURATION
 
 PROTOCOL = "routing.protocol"
+SYSTEM = "system"
 PROGRAM = "program"
 PROGRAM_SCHEMA = {
     "type": "object",
@@ -29,13 +31,17 @@ PROGRAM_SCHEMA = {
 
 
 def options_by_protocol(schema: dict[str, Any]) -> None:
-    """Adds the options of each built-in protocol to the JSON Schema of `routing`."""
+    """Adds the options of each built-in protocol, and of each deployed system, to the JSON Schema of `routing`."""
+    schema["properties"][SYSTEM] = {"enum": list(SYSTEMS)}
+    schema["required"] = [field for field in schema["required"] if field != "protocol"]
+    schema["oneOf"] = [{"required": ["protocol"]}, {"required": [SYSTEM]}]
     schema["allOf"] = [
         {
-            "if": {"properties": {"protocol": {"const": name}}, "required": ["protocol"]},
-            "then": {"properties": _options(protocol), "propertyNames": {"enum": ["protocol", *_options(protocol)]}},
+            "if": {"properties": {field: {"const": name}}, "required": [field]},
+            "then": {"properties": _options(protocol), "propertyNames": {"enum": [field, *_options(protocol)]}},
         }
-        for name, protocol in PROTOCOLS.items()
+        for field, protocols in (("protocol", PROTOCOLS), (SYSTEM, SYSTEMS))
+        for name, protocol in protocols.items()
     ]
 
 
@@ -45,6 +51,16 @@ def _options(protocol: Protocol) -> Mapping[str, Any]:
     properties: dict[str, Any] = found[protocol.options.__name__]["properties"]
     times = {name: {"anyOf": [DURATION.schema(), properties[name]]} for name in protocol.options.times}
     return properties | times
+
+
+def system_named(data: Mapping[str, Any]) -> str:
+    """The name of the deployed system in a section `routing`. Raises `ValueError` for one that there is none of."""
+    name = data[SYSTEM]
+    if "protocol" in data:
+        raise ValueError(f"{SYSTEM}: a deployed system routes by itself; leave `protocol` out")
+    if name not in SYSTEMS:
+        raise ValueError(f"{SYSTEM}: there is no system {name!r}; there are {' and '.join(SYSTEMS)}")
+    return str(name)
 
 
 def found_beside(reference: str, info: ValidationInfo) -> str:

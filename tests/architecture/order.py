@@ -74,7 +74,7 @@ ROOMS: Mapping[str, Floors] = {
         "json_schema loading reference shipped",
     ),
     "emulation": _floors(
-        "ansible host live_overlay",
+        "adapters ansible host live_overlay",
         "faults motion network",
         "runtimes verification",
         "drivers fidelity held planning processors upkeep",
@@ -134,7 +134,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common declaration",
-        " ".join([*protocol_packages(), "foreign program"]),
+        " ".join([*protocol_packages(), "foreign program systems"]),
         "outside",
         "requirements",
         "registry",

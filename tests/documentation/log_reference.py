@@ -185,6 +185,8 @@ def _summary_parts() -> list[type[Struct]]:
         summary.DelayWithoutContention,
         summary.KindMessages,
         summary.Matching,
+        summary.SystemFigures,
+        summary.SentBytes,
         WorkFigures,
         LimitVerdict,
         Comparison,

@@ -1,0 +1,79 @@
+"""The contract between an adapter and a system, and what passes from the threads of the system's client library."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from emulation.adapters.topics import Filter, Topic
+
+
+class Envelope(msgspec.Struct, frozen=True, array_like=True):
+    """The payload in which a publication travels through the system."""
+
+    broker: str
+    """The broker where it was published."""
+    incarnation: int
+    number: int
+    """Its number among those of this incarnation."""
+    id: str
+    published: int
+    body: bytes
+
+
+Arrived = Callable[[bytes, Filter | None], None]
+"""Takes a payload, and the filter that let it through where the system tells."""
+
+
+class System(Protocol):
+    """A server of a deployed system, and its client. Calls do not wait, but for `start` and `stop`."""
+
+    async def start(self, arrived: Arrived) -> None:
+        """Starts the server and returns once it has accepted the client. `arrived` may be called from any thread.
+
+        Raises `SystemEndedError` when the server ends instead.
+        """
+
+    def watch(self, chosen: Filter) -> None:
+        """Has publications come that this filter lets through."""
+
+    def unwatch(self, chosen: Filter) -> None:
+        """Ends `watch`."""
+
+    def publish(self, topic: Topic, payload: bytes) -> None: ...
+
+    async def ended(self) -> str:
+        """Returns when the server has ended by itself, with a sentence on it."""
+
+    async def stop(self) -> None:
+        """Ends the server."""
+
+
+class SystemEndedError(Exception):
+    """The server has ended by itself; the text is for the user."""
+
+
+class Arrivals:
+    """Payloads that come in threads of a client library, and are handled in the event loop."""
+
+    def __init__(self, handle: Arrived) -> None:
+        self._handle = handle
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[bytes, Filter | None]] = deque()
+        self._scheduled = False
+
+    def put(self, payload: bytes, chosen: Filter | None = None) -> None:
+        """Takes a payload, in any thread."""
+        self._waiting.append((payload, chosen))
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        self._scheduled = False  # before the look, so that none which comes meanwhile is left waiting
+        while self._waiting:
+            self._handle(*self._waiting.popleft())

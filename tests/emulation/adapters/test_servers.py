@@ -1,0 +1,92 @@
+"""The systems' own servers on this host, two of them with a link: what one publishes comes to the other."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from broker_service.config import BrokerConfig, LinkConfig
+from emulation.adapters.system import System, SystemEndedError
+from emulation.adapters.topics import Filter
+
+_PLACES = "/usr/local/sbin:/usr/sbin:/usr/bin"
+
+
+def _needs(module: str, program: str | None = None) -> pytest.MarkDecorator:
+    missing = importlib.util.find_spec(module) is None
+    if program is not None:
+        missing = missing or shutil.which(program, path=_PLACES) is None
+    return pytest.mark.skipif(missing, reason=f"needs {program or module}")
+
+
+_SYSTEMS = [
+    pytest.param("emulation.adapters.mosquitto", id="mosquitto", marks=_needs("paho", "mosquitto")),
+    pytest.param("emulation.adapters.zenoh_router", id="zenoh", marks=_needs("zenoh")),
+]
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@asynccontextmanager
+async def _pair(module: str, folder: Path) -> AsyncIterator[tuple[System, System, asyncio.Queue[bytes]]]:
+    """Two systems with a link, and what comes to the second."""
+    port, came = _free_port(), asyncio.Queue[bytes]()
+    ends = [f"127.0.0.1:{port}", f"127.0.0.2:{port}"]
+
+    def take(payload: bytes, _chosen: Filter | None) -> None:
+        came.put_nowait(payload)
+
+    made: list[System] = []
+    for number, name in enumerate(("B1", "B2")):
+        link = LinkConfig(neighbour=f"B{2 - number}", local=ends[number], remote=ends[1 - number], dial=number == 1)
+        (directory := folder / name).mkdir()
+        config = BrokerConfig(id=name, incarnation=1, protocol=module.rsplit(".", 1)[1].split("_")[0], links=(link,))
+        made.append(importlib.import_module(module).make(config, directory))
+    try:
+        for system in made:
+            await system.start(take)
+        yield made[0], made[1], came
+    finally:
+        for system in made:
+            await system.stop()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("module", _SYSTEMS)
+async def test_publications_cross_the_link_once_in_order_and_by_topic(module: str, tmp_path: Path) -> None:
+    async with _pair(module, tmp_path) as (first, second, came):
+        second.watch(("sA",))
+        while came.empty():  # until the servers have found each other
+            first.publish(("sA",), b"early")
+            await asyncio.sleep(0.05)
+        for number in range(50):
+            first.publish(("sB",), b"of another topic")
+            first.publish(("sA",), b"%d" % number)
+        first.publish(("sA",), b"last")
+        found: list[bytes] = []
+        while not found or found[-1] != b"last":
+            found.append(await came.get())
+        assert [each for each in found if each != b"early"] == [*(b"%d" % number for number in range(50)), b"last"]
+
+
+@pytest.mark.timeout(60)
+@_needs("paho", "mosquitto")
+async def test_a_server_that_cannot_start_is_told_in_a_sentence(tmp_path: Path) -> None:
+    module = importlib.import_module("emulation.adapters.mosquitto")
+    link = LinkConfig(neighbour="B2", local="192.0.2.1:7000", remote="192.0.2.2:7000", dial=False)
+    config = BrokerConfig(id="B1", incarnation=1, protocol="mosquitto", links=(link,))
+    system: System = module.make(config, tmp_path)
+    with pytest.raises(SystemEndedError, match="mosquitto ended with exit code"):
+        await system.start(lambda *_: None)
+    await system.stop()

@@ -1,0 +1,32 @@
+"""An adapter of a deployed system with one defect that the variable DEFECT chooses."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from typing import Any
+
+from emulation.adapters import mosquitto
+from emulation.adapters.__main__ import main
+from emulation.adapters.edge import EdgeBroker
+from emulation.adapters.topics import Filter
+
+_arrive, _bridge = EdgeBroker.arrive, mosquitto._bridge
+_counter = itertools.count(1)
+
+
+def _lose_each_tenth(broker: EdgeBroker, payload: bytes, chosen: Filter | None) -> None:
+    if next(_counter) % 10:
+        _arrive(broker, payload, chosen)
+
+
+def _without_b2(config: Any, link: Any, quality: int) -> Any:
+    return iter(()) if "B2" in (config.id, link.neighbour) else _bridge(config, link, quality)
+
+
+if os.environ["BROKERLAB_TEST_DEFECT"] == "loses each tenth":
+    EdgeBroker.arrive = _lose_each_tenth  # type: ignore[method-assign]
+else:
+    mosquitto._bridge = _without_b2
+sys.exit(main(sys.argv))
