@@ -112,7 +112,8 @@ class Event(enum.StrEnum):
     """A client's publication. intended: the time at which the workload wanted it; time: the time at which it was handed
     to the session; numbers, strings: its content."""
     CONFIRMED = "confirmed"
-    """The broker confirmed an operation. id and kind: those of the operation.
+    """The broker confirmed an operation. id and kind: those of the operation. The end of a client program's stream
+    confirms, too, what the broker had not answered, and the withdrawals that it brings about.
 
     Of the kind `publish`: the broker acknowledged that it has accepted the publication. Written only where routing
     promises to keep what a broker accepted (the loss `unaccepted`), because no other verdict needs a record for each

@@ -102,6 +102,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The driver processes that acted for its clients, which log as brokers do; not set before they are connected."""
     event_logs: list[str] | msgspec.UnsetType = msgspec.UNSET
     """The nodes that log faults and changes of the overlay, one a host; not set where none are planned."""
+    programs: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Clients that are programs of their own, whose operations nobody planned; not set without any."""
     planned: dict[str, PlannedPublications] | msgspec.UnsetType = msgspec.UNSET
     """The publications that the workload has, by client; not set before the workload begins."""
     planned_operations: dict[str, PlannedOperations] | msgspec.UnsetType = msgspec.UNSET

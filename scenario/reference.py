@@ -17,7 +17,7 @@ from scenario.field_meanings import meanings
 from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
 from scenario.sections.brokers import BrokerLimits, Brokers, OneBroker
-from scenario.sections.clients import Clients, EveryBroker, SiteSection
+from scenario.sections.clients import Clients, EveryBroker, ProgramSection, SiteSection
 from scenario.sections.expect import Expect, Faster, Fewer
 from scenario.sections.search import HoldsWhile, Search
 from scenario.sections.section import Section
@@ -90,6 +90,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "clients.sites.*": SiteSection,
     "clients.sites.*.to_clients": topology.WireSection,
     "clients.every_broker": EveryBroker,
+    "clients.programs.*": ProgramSection,
     "timeline": Timeline,
     "brokers": Brokers,
     "brokers.service_time": service_time.ServiceTimeDistribution,

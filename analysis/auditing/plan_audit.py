@@ -7,6 +7,8 @@
 3. Each subscribed, advertised and withdrew what was planned, as often as planned, at the planned broker and, of
    composite subscriptions, with the planned window; the manifest states number and digests. What happens after clients
    began to leave is not in the plan. Times are not compared.
+
+Clients that are programs of their own do what nobody planned, and are left out.
 """
 
 from __future__ import annotations
@@ -42,7 +44,12 @@ def plan_audit(evidence: Evidence) -> Iterable[Check]:
 
 
 def _publications(evidence: Evidence, plan: Mapping[str, PlannedPublications]) -> Check:
-    issued = {found.client: found for found in evidence.issued if found.variant == evidence.number}
+    programs = _programs(evidence)
+    issued = {
+        found.client: found
+        for found in evidence.issued
+        if found.variant == evidence.number and found.client not in programs
+    }
     wrong = []
     begins = {}
     for client in sorted(plan.keys() | issued.keys()):
@@ -70,8 +77,10 @@ def _operations(evidence: Evidence) -> Check:
     plan = evidence.variant.planned_operations
     if plan is UNSET:
         return unmeasured(OPERATIONS, UNIT, "no plan of them is on record")
-    number = evidence.number
-    issued = {made.client: made for made in evidence.logs.issued if made.variant == number}
+    number, programs = evidence.number, _programs(evidence)
+    issued = {
+        made.client: made for made in evidence.logs.issued if made.variant == number and made.client not in programs
+    }
     wrong = []
     for client in sorted(plan.keys() | issued.keys()):
         planned = plan.get(client, PlannedOperations(operations=0, contents=0))
@@ -87,6 +96,11 @@ def _operations(evidence: Evidence) -> Check:
         meaning="clients asked for, or announced, something else than the workload has",
         otherwise=f"all {len(issued):,} clients that made any issued what was planned",
     )  # fmt: skip
+
+
+def _programs(evidence: Evidence) -> frozenset[str]:
+    programs = evidence.variant.programs
+    return frozenset() if programs is UNSET else frozenset(programs)
 
 
 def _defects(evidence: Evidence) -> bool:

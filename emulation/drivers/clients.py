@@ -93,8 +93,8 @@ class Clients:
         self._asked: dict[tuple[str, int], OperationKind] = {}
         """Operations that brokers have not answered yet, by session and number."""
 
-    def issue(self, operation: ReadyOperation, intended: int) -> None:
-        """Has a client do what it should have done at the time `intended`.
+    def issue(self, operation: ReadyOperation, intended: int | None = None) -> None:
+        """Has a client do what it should have done at the time `intended`, by default now.
 
         A publication carries the time of its record, by the run's clock, so that the analysis knows the window of each
         detection exactly.
@@ -107,7 +107,7 @@ class Clients:
             client=operation.client,
             peer=operation.broker,
             bytes=len(operation.body),
-            intended=intended,
+            intended=now if intended is None else intended,
             numbers=operation.numbers,
             strings=operation.strings,
             predicates=operation.predicates,

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import functools
 import gc
 import logging
-import os
-import signal
 import socket
-import stat
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -38,7 +34,8 @@ from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
 from emulation.drivers.instructions import End, Further, Instruction, Leave, Return, Start
-from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report
+from emulation.drivers.parent import report, serve
+from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready
 from emulation.host.priority import CLIENTS
 from emulation.network.namespaces import in_namespace
 from record.exit_codes import ExitCode
@@ -46,7 +43,7 @@ from record.log import Event
 from record.program import program_digest
 from scenario.workload.operations import read_operations
 
-_STATUS_TICKS = 5
+STATUS_TICKS = 5
 """Ticks between two status lines."""
 _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
@@ -148,7 +145,7 @@ class Driver:
         session.make_socket = make_socket
 
     async def open(self) -> None:
-        """Connects to all brokers. Raises `ConnectError`."""
+        """Connects to all brokers, and reports that. Raises `ConnectError`."""
         self._recorder.note(Event.STARTED, count=1, text=program_digest())
         for key, session in self._sessions.items():
             end = self._ends[key]
@@ -158,8 +155,11 @@ class Driver:
             )
         self._report_connections()
         await asyncio.gather(*(self._connect(session) for session in self._sessions.values()))
-        ticker = Ticker(self._trace, self._recorder, (_STATUS_TICKS, self._report))
+        ticker = Ticker(self._trace, self._recorder, (STATUS_TICKS, self._report))
         self._ticking = asyncio.create_task(ticker.run())
+        gc.collect()
+        gc.freeze()
+        report(Ready())
 
     def follow(self, instruction: Instruction) -> None:
         """Does what the parent asks for. Raises `ContentError` for an operation that is not valid."""
@@ -237,49 +237,9 @@ class Driver:
         report(self.status)
 
 
-def report(line: Report) -> None:
-    """Prints one JSON line; a reader that has gone does not stop the driver."""
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
-        sys.stdout.buffer.flush()
-
-
 async def drive(config: DriverConfig, schedule: OperationSchedule) -> None:
     """Serves from connecting to the end of standard input or SIGTERM."""
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
-    driver = Driver(config, schedule)
-    try:
-        await driver.open()
-        gc.collect()
-        gc.freeze()
-        report(Ready())
-        await _first_end(_listen(driver), ended.wait(), driver.failed)
-    finally:
-        await driver.close()
-
-
-async def _first_end(*ends: Awaitable[object]) -> None:
-    """Returns when any of these has ended; raises what it raised."""
-    tasks = [asyncio.ensure_future(end) for end in ends]
-    done, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in rest:
-        task.cancel()
-    for task in done:
-        task.result()
-
-
-async def _listen(driver: Driver) -> None:
-    """Takes instructions from standard input and returns at its end."""
-    mode = os.fstat(sys.stdin.fileno()).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()):
-        raise OSError("standard input must be a pipe; the start comes through it, its end ends the driver")
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    while line := await reader.readline():
-        driver.follow(msgspec.json.decode(line, type=Instruction))
+    await serve(Driver(config, schedule))
 
 
 def main(arguments: list[str] | None = None) -> int:

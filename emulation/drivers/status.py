@@ -1,6 +1,7 @@
 """Lines that a driver process prints on its standard output.
 
-`Connecting` for each broker that it has connected to, then `Ready` once, then a `DriverStatus` twice a second.
+`Connecting` for each broker that it has connected to, then `Ready` once, then a `DriverStatus` twice a second. The
+relay of client programs (`program_relay`) counts programs in place of brokers, and prints `Told` at any time.
 """
 
 from __future__ import annotations
@@ -59,4 +60,12 @@ class DriverStatus(ClientCounts, tag_field="event", tag="status"):
         )
 
 
-Report = Connecting | Ready | DriverStatus
+class Told(msgspec.Struct, frozen=True, tag_field="event", tag="told"):
+    """Something about a client program that its author should know."""
+
+    client: str
+    text: str
+    """A sentence without its subject, which is the program."""
+
+
+Report = Connecting | Ready | DriverStatus | Told

@@ -63,6 +63,8 @@ class Measurements:
     """A sentence on each node whose log was changed by another than its writer, or exceeded its quota."""
     endings: list[Ending] = field(default_factory=list)
     """Brokers that ended unexpectedly."""
+    programs: list[str] | None = None
+    """A sentence on each client program that failed; None where no client is a program."""
     defect: str = ""
     """Names the broker whose own code failed, for which the variant ended early; empty where none did."""
     unsettled: list[str] = field(default_factory=list)
@@ -99,6 +101,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         _torn(measured.logs),
         _changed_logs(measured.changed_logs),
         _endings(measured.endings),
+        *_programs(measured.programs),
         *planned_faults(measured.faults, measured.time_dilation),
         _settling(measured.unsettled),
         JUDGED_LATER,
@@ -291,6 +294,12 @@ def _changed_logs(faults: Sequence[str]) -> Check:
 def _endings(endings: list[Ending]) -> Check:
     detail = "; ".join(str(ending) for ending in endings) or "none"
     return _judged(thresholds.UNEXPECTED_ENDS, len(endings), detail)
+
+
+def _programs(failures: Sequence[str] | None) -> list[Check]:
+    if failures is None:
+        return []
+    return [_judged(thresholds.FAILED_PROGRAMS, len(failures), "; ".join(failures) or "none")]
 
 
 def _settling(unsettled: list[str]) -> Check:

@@ -145,6 +145,11 @@ UNEXPECTED_ENDS = Threshold(
     "the overlay that ran is not the one that was asked for",
     "each reason stands with the broker's name; one that was killed may need more memory (`brokers.memory`)",
 )  # fmt: skip
+FAILED_PROGRAMS = Threshold(
+    "client programs that failed", "programs", 0.0, 0.0,
+    "clients did something else than their programs were meant to do",
+    "each reason stands with the program's name; what it printed is in `programs` of its variant's folder",
+)  # fmt: skip
 SETTLING = Threshold(
     "join traffic in flight when the run phase began", "brokers", 0.0, float("inf"),
     "subscriptions and advertisements were still spreading, and the first publications met an overlay in motion",

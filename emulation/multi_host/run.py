@@ -131,7 +131,9 @@ def require_still(variant: VariantPlan) -> None:
 
 
 def require_beside(variant: VariantPlan) -> None:
-    """Raises `HostError` for clients on sites, because access links are made on one host."""
+    """Raises `HostError` for clients on sites, because access links are made on one host, and programs run at them."""
+    if variant.programs:
+        raise HostError("clients.programs: client programs run on one host only; leave --hosts out, or the programs")
     if variant.sites:
         raise HostError("clients: sites need one host or the simulator; leave --hosts out, or the section")
 

@@ -30,7 +30,9 @@ from record.manifest import ChosenDilation, PlannedOperations, PlannedPublicatio
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
+from scenario.faults.conditions import Away
 from scenario.model import AUTO, Scenario, Variant
+from scenario.sections.clients import ProgramSection
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.sites import sites_of
@@ -40,8 +42,8 @@ from topology.link_properties import BrokerId
 from topology.model import Overlay
 from topology.sites import Site, with_sites
 
-PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
-_TAKEN = frozenset({PUBLISHERS, SUBSCRIBERS, EMULATOR})
+PUBLISHERS, SUBSCRIBERS, PROGRAMS = "publishers", "subscribers", "programs"
+_TAKEN = frozenset({PUBLISHERS, SUBSCRIBERS, PROGRAMS, EMULATOR})
 
 _LONGEST_NAME = 24
 """Characters of the scenario's name in a run id: it is part of socket paths, which may have 107."""
@@ -151,6 +153,12 @@ class VariantPlan:
         )
 
     @property
+    def programs(self) -> Mapping[str, ProgramSection]:
+        """The programs of the clients that are some of their own, by client."""
+        clients = self.scenario.clients
+        return {} if clients is None else clients.program_of
+
+    @property
     def broker_settings(self) -> BrokerSettings:
         """Settings that all brokers of the variant share."""
         scenario = self.scenario
@@ -254,13 +262,31 @@ class Plan:
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
                     "`brokers.service_time`; `brokerlab doctor` names what containers need"
                 )
+            if variant.programs and runtime == "simulated":
+                raise HostError(
+                    "clients.programs: the simulator has no real processes to speak to; use `brokerlab emulate`, or "
+                    "leave the programs out"
+                )
             _require_foreign(variant.resources.foreign, runtime)
             if variant.scenario.brokers.image is not None and runtime != "container":
                 raise HostError(
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
                     "`--runtime container`; `brokerlab doctor` names what containers need"
                 )
-            require_possible(variant.schedule(), runtime)
+            schedule = variant.schedule()
+            require_possible(schedule, runtime)
+            _require_no_program_away(schedule, variant.programs)
+
+
+def _require_no_program_away(schedule: FaultSchedule, programs: Container[str]) -> None:
+    """Raises `HostError` for a fault that is to end a client program."""
+    for entry, condition in schedule.conditions:
+        if isinstance(condition, Away):
+            for client in condition.target.clients:
+                if client in programs:
+                    raise HostError(
+                        f"{entry.name}: {client} is a client program, which no fault ends; name another one"
+                    )
 
 
 def _require_foreign(foreign: ForeignProgram | None, runtime: str) -> None:

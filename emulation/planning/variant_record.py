@@ -31,6 +31,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settings=dict(settings),
         time_dilation=scenario.dilation,
         promises=routing.promises,
+        programs=UNSET if scenario.clients is None else list(scenario.clients.program_of) or UNSET,
         foreign=_foreign(scenario),
         protocol_code=_code_of(scenario.routing.protocol),
         expected_delivery=UNSET if (ratio := expect.least_delivery) is None else ratio,

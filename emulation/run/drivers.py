@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import Self
 import msgspec
 
 from emulation.drivers.instructions import End, Further, Instruction, Start
-from emulation.drivers.status import Connecting, DriverStatus, Report
+from emulation.drivers.status import Connecting, DriverStatus, Report, Told
 from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import end_child
@@ -30,11 +31,16 @@ _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 class DriverProcess:
     """One driver. Its standard output is read by a thread of its own."""
 
-    def __init__(self, name: str, config: Path, run_id: str, journal: Journal) -> None:
+    def __init__(self, name: str, config: Path, run_id: str, journal: Journal, program: str = DRIVER_PROGRAM) -> None:
+        """`program` is the module that it executes."""
         self.name = name
         self.status = DriverStatus()
         self.connecting = Connecting()
         """Latest report of the driver while it connects."""
+        self.begun = threading.Event()
+        """Event that is set by the first report, and by its end."""
+        self.told: queue.SimpleQueue[Told] = queue.SimpleQueue()
+        """Remarks on client programs that nobody has taken."""
         self.ready = threading.Event()
         """Event that is set when the driver has connected to its brokers, or has ended."""
         self._journal = journal
@@ -43,7 +49,7 @@ class DriverProcess:
         journal.creating(Resource.PROCESS, self._resource)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", DRIVER_PROGRAM, str(config.absolute())],
+                [sys.executable, "-m", program, str(config.absolute())],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=_SOURCE_ROOT,
                 env=environment_of_node(run_id), start_new_session=True,
             )  # fmt: skip
@@ -98,8 +104,12 @@ class DriverProcess:
                     self.status = report
                 elif isinstance(report, Connecting):
                     self.connecting = report
+                elif isinstance(report, Told):
+                    self.told.put(report)
                 else:
                     self.ready.set()
+                self.begun.set()
+        self.begun.set()
         self.ready.set()
 
 

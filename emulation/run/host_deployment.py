@@ -15,6 +15,7 @@ from emulation.live_overlay.contract import LiveSites
 from emulation.network.model import LinkDriver
 from emulation.network.sent_bytes import SentBytes
 from emulation.planning.plan import VariantPlan
+from emulation.run.client_programs import ProgramEnding
 from emulation.run.common_quiet import Vote, settle_together
 from emulation.run.context import HostRunContext
 from emulation.run.deployment import Pace
@@ -26,6 +27,7 @@ from emulation.run.host_sites import HostSites
 from emulation.run.host_start import TICK, HostStart
 from emulation.run.log_watch import LogWatch
 from emulation.run.observation import LoadObserver, directions_of, probed_under_load
+from emulation.run.program_clients import ProgramClients
 from emulation.runtimes.listening import Listening
 from emulation.verification.verifier import FaultVerifier
 from record.files import log_file
@@ -85,10 +87,14 @@ class HostDeployment:
         self._exits.callback(note_changed_logs)
         self._exits.enter_context(self._log_watch)
         self._trace: FileTrace | NullTrace = NullTrace(EMULATOR, plan.name)
+        self._programs: ProgramClients | None = None
+        if plan.programs:
+            measured.programs = []
 
     @property
     def counts(self) -> DriverStatus:
-        return self._drivers.status
+        statuses = [self._drivers.status, *(() if self._programs is None else (self._programs.status,))]
+        return DriverStatus.total(statuses)
 
     @property
     def done(self) -> bool:
@@ -100,6 +106,7 @@ class HostDeployment:
         self.overlay = start.brokers(self._network)
         self._drivers = start.clients(self._network, self._note_ended_brokers)
         self.sites: LiveSites = HostSites(self._plan.sites, self._drivers)
+        self._programs = start.programs(self._network, self._note_ended_brokers)
         start.sample_processors(self._network)
         run_id, foreign = self._context.paths.run_id, self._plan.resources.foreign
         addresses = self.overlay.brokers.addresses
@@ -116,7 +123,7 @@ class HostDeployment:
                 logs=self._context.paths.logs,
                 brokers=self._share.hosted(self._plan.overlay),
             )
-        return self._drivers.names
+        return [*self._drivers.names, *(() if self._programs is None else (self._programs.name,))]
 
     def open_event_log(self) -> FileTrace | NullTrace:
         node = f"{EMULATOR}{self._share.suffix}"
@@ -129,6 +136,8 @@ class HostDeployment:
         rendezvous = self._share.rendezvous
         start = int(rendezvous.begin(self._wait) * SECOND)
         self._drivers.begin(start, rendezvous.clock_offset)
+        if self._programs is not None:
+            self._programs.begin(start, rendezvous.clock_offset)
         return start
 
     def advance(self, until: int) -> None:
@@ -141,10 +150,12 @@ class HostDeployment:
         self._drivers.check()
         self._network.check()
         self._note_ended_brokers()
+        if self._programs is not None:
+            note_programs(self._context, self._measured, self._programs.endings())
         context.snapshot.brokers_up = len(self.overlay.expected.running)
         self._log_watch.look()
         self._folder_watch.look()
-        context.show_counts(self._drivers.status)
+        context.show_counts(self.counts)
 
     @contextmanager
     def observing(self, seconds: float) -> Iterator[None]:
@@ -189,6 +200,8 @@ class HostDeployment:
         self._when_over()
 
     def leave(self, *nodes: str) -> None:
+        if self._programs is not None:
+            note_programs(self._context, self._measured, self._programs.leave())
         for node in nodes:
             self._drivers.stop(f"{node}{self._share.suffix}")
         self._left = nodes
@@ -247,3 +260,11 @@ def _log_listening(found: Iterable[Listening], trace: FileTrace | NullTrace) -> 
                 duration=seen - not_before,
             )
         )
+
+
+def note_programs(context: HostRunContext, measured: Measurements, endings: Iterable[ProgramEnding]) -> None:
+    """Notes client programs that have ended, or gone wrong."""
+    for ending in endings:
+        context.announce(f"{measured.variant}: {ending}")
+        if ending.failed and measured.programs is not None:
+            measured.programs.append(str(ending))

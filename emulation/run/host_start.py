@@ -9,17 +9,20 @@ from pathlib import Path
 import msgspec
 
 from emulation.drivers.driver import DriverConfig, SiteEnd
+from emulation.drivers.program_relay import ProgramEnd, RelayConfig
 from emulation.fidelity import Measurements
 from emulation.live_overlay import BrokerStatus, UnsettledError
 from emulation.network.model import LinkDriver
 from emulation.network.network import EmulatedNetwork
 from emulation.network.site_namespaces import SiteNamespaces
-from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
+from emulation.planning.plan import PROGRAMS, DriverInput, VariantPlan, write_driver_inputs
+from emulation.run.client_programs import ClientPrograms, loopback_only
 from emulation.run.context import HostRunContext
-from emulation.run.drivers import Drivers
+from emulation.run.drivers import DriverProcess, Drivers
 from emulation.run.host_share import HostShare
 from emulation.run.observation import link_checks
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
+from emulation.run.program_clients import RELAY_PROGRAM, ProgramClients
 from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
 from emulation.runtimes.host_overlay import HostOverlay, broker_addresses, host_configs
@@ -27,7 +30,7 @@ from emulation.runtimes.patience import Patience, busy_processors
 from record.contract import STATUS_LEVEL
 from record.errors import HostError
 from record.files import log_file
-from topology.sites import site_of_each_client
+from topology.sites import Site, site_of_each_client
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
@@ -118,6 +121,32 @@ class HostStart:
             context.interrupt.wait(TICK / 5)
         return drivers
 
+    def programs(self, network: EmulatedNetwork, note_ended: Callable[[], None]) -> ProgramClients | None:
+        """The clients that are programs of their own, each with a stream to the relay; None without any.
+
+        `note_ended` notes brokers that have ended. Raises `HostError` for a program that opens no stream.
+        """
+        plan, context = self._plan, self._context
+        if not plan.programs:
+            return None
+        context.doing("starting client programs")
+        namespaces = self._exits.enter_context(SiteNamespaces(plan.programs)).processes
+        loopback_only(namespaces)
+        config = self._write_relay(network, namespaces)
+        programs = ProgramClients(
+            DriverProcess(PROGRAMS, config, context.paths.run_id, context.journal, RELAY_PROGRAM),
+            ClientPrograms(plan.programs, context.paths, plan.name, plan.scenario.timeline, context.journal),
+        )
+        self._exits.enter_context(programs)
+        programs.start(namespaces)
+        patience = Patience(self._connect_within)
+        while not programs.ready:
+            note_ended()
+            if patience.has_ended(programs.relay.connecting.connected):
+                raise HostError(programs.not_ready)
+            context.interrupt.wait(TICK / 5)
+        return programs
+
     def sample_processors(self, network: EmulatedNetwork) -> None:
         """Samples processors until brokers stop, on a kernel that can tell."""
         reason = no_sampling()
@@ -158,6 +187,26 @@ class HostStart:
         """Slower links take longer to open, too."""
         return _CONNECT_WITHIN * self._measured.time_dilation + _CONNECT_WITHIN_EACH * len(self._brokers)
 
+    def _write_relay(self, network: EmulatedNetwork, namespaces: Mapping[str, int]) -> Path:
+        """Writes the configuration of the relay of programs; returns its path."""
+        paths, plan = self._context.paths, self._plan
+        site_of, addresses = site_of_each_client(plan.sites), broker_addresses(plan.networked, plan.sites, paths.run_id)
+        ends = {
+            client: ProgramEnd(namespace, _site_end(site_of[client], addresses, network))
+            for client, namespace in namespaces.items()
+        }
+        config = RelayConfig(
+            name=PROGRAMS,
+            variant=plan.name,
+            log=str(log_file(paths.logs, PROGRAMS)),
+            programs=ends,
+            message_bytes=plan.scenario.brokers.limits.message_bytes,
+            keeps_accepted=plan.promises.keeps_accepted,
+        )
+        path = paths.variant(plan.name) / f"{PROGRAMS}.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
+        return path
+
     def _write_driver(self, given: DriverInput, network: EmulatedNetwork) -> Path:
         """Writes a driver's configuration; returns its path."""
         paths, plan = self._context.paths, self._plan
@@ -165,9 +214,7 @@ class HostStart:
         addresses = broker_addresses(plan.networked, plan.sites, paths.run_id)
         beside = given.reach.union(broker for client, broker in given.clients.items() if client not in site_of)
         at_sites = {
-            client: SiteEnd(broker, addresses[site_of[client].name], network.pid(site_of[client].name))
-            for client, broker in given.clients.items()
-            if client in site_of
+            client: _site_end(site_of[client], addresses, network) for client in given.clients if client in site_of
         }
         limits = self._plan.scenario.brokers.limits
         config = DriverConfig(
@@ -185,3 +232,8 @@ class HostStart:
         path = paths.variant(self._plan.name) / f"{given.name}.json"
         path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
         return path
+
+
+def _site_end(site: Site, addresses: Mapping[str, str], network: EmulatedNetwork) -> SiteEnd:
+    """The end of a session at a site; `addresses` are the brokers' over access links, by site."""
+    return SiteEnd(site.broker, addresses[site.name], network.pid(site.name))

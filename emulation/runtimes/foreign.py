@@ -44,19 +44,24 @@ def environment_of_contract(foreign: ForeignProgram) -> dict[str, str]:
 
 def environment_of_process(run_id: str, broker: BrokerId, foreign: ForeignProgram) -> dict[str, str]:
     """The environment of a foreign broker that is a process of this host."""
-    found = environment_of_node(run_id)
-    kept = {name: value for name, value in found.items() if not name.startswith(_OF_PYTHON)}
-    if foreign.system is not None:
-        kept = found  # its adapter is brokerlab's own code
+    # An adapter is brokerlab's own code.
+    kept = environment_without_ours(run_id) if foreign.system is None else environment_of_node(run_id)
     return {**kept, **environment_of_contract(foreign), _BROKER_VARIABLE: f"{run_id}/{broker}"}
 
 
-def require_program(foreign: ForeignProgram) -> None:
-    """Raises `HostError` where there is no program of that name on this host, or only one that cannot be executed."""
-    program = foreign.command[0]
+def environment_without_ours(run_id: str) -> dict[str, str]:
+    """The environment of a node of a run, without what leads to brokerlab's own Python code."""
+    found = environment_of_node(run_id)
+    return {name: value for name, value in found.items() if not name.startswith(_OF_PYTHON)}
+
+
+def require_program(command: Sequence[str], field: str) -> None:
+    """Raises `HostError`, which names the field, where there is no program of that name on this host, or only one that
+    cannot be executed."""
+    program = command[0]
     if shutil.which(program) is None:
         missing = "cannot be executed" if Path(program).exists() else "is not on this host"
-        raise HostError(f"brokers.command: the program {program} {missing}")
+        raise HostError(f"{field}: the program {program} {missing}")
 
 
 def program_of(foreign: ForeignProgram) -> Sequence[str]:
@@ -64,7 +69,7 @@ def program_of(foreign: ForeignProgram) -> Sequence[str]:
     if foreign.system is not None:
         require_system(foreign.system)
         return ADAPTER_COMMAND
-    require_program(foreign)
+    require_program(foreign.command, "brokers.command")
     return foreign.command
 
 
@@ -84,10 +89,15 @@ def files_by_level(
 
 def end_all_of(run_id: str, broker: BrokerId, leader: int) -> None:
     """Kills the processes that a foreign broker has started and that outlived it; `leader` was its first."""
+    end_marked(_BROKER_VARIABLE, f"{run_id}/{broker}", leader)
+
+
+def end_marked(variable: str, value: str, leader: int) -> None:
+    """Kills the group of a process, and all that carry its mark, the value of a variable of their environment."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
     for _ in range(_SWEEPS):
-        left = list(processes_started_with(_BROKER_VARIABLE, f"{run_id}/{broker}"))
+        left = list(processes_started_with(variable, value))
         if not left:
             return
         for process in left:

@@ -216,7 +216,7 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def unprivileged(run_paths: RunPaths, broker: BrokerId, *further: Path) -> list[str]:
-    """The command prefix that gives up root and takes a broker's user.
+    """The command prefix that gives up root and takes the user of a broker, or of anything else of that name.
 
     Where a directory above what it needs, `further` paths included, is closed to it (`closed_to_brokers`), the right to
     read past that (CAP_DAC_READ_SEARCH) is kept, and no other.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from scenario.sections.brokers import Command, Environment, Memory, command_beside
 from scenario.sections.section import AlsoWritten, BrokerName, Count, Name, Section
 from scenario.sections.topology.links import WireSection
 from topology.link_properties import Link
@@ -25,10 +26,11 @@ def _listed(value: Any) -> Any:
 
 def _each(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names, with each range `S1..S20` as its members. Raises `ValueError`."""
-    return tuple(name for written in names for name in _members(written))
+    return tuple(name for written in names for name in names_in(written))
 
 
-def _members(written: str) -> Iterator[str]:
+def names_in(written: str) -> Iterator[str]:
+    """The name that is written, or those of a range. Raises `ValueError`."""
     found = _MANY.fullmatch(written)
     if found is None:
         yield written
@@ -46,6 +48,16 @@ ClientNames = Annotated[
     AfterValidator(_each),
 ]
 """Names of clients, and ranges of them: `[S1, S4..S20]`."""
+
+
+def _is_a_range(written: str) -> str:
+    """Returns the name, or the range, as written. Raises `ValueError` for what is no range."""
+    _each((written,))
+    return written
+
+
+ProgramNames = Annotated[str, Field(strict=True, min_length=1, max_length=256), AfterValidator(_is_a_range)]
+"""The name of a client, or a range of them, in front of its program."""
 
 
 class AccessSection(WireSection):
@@ -85,6 +97,21 @@ class EveryBroker(AccessSection):
     """Sites of each broker, named `B1-site1`, `B1-site2`, ... Clients of the broker that no site lists take turns."""
 
 
+class ProgramSection(Section):
+    """A client that is a program of your own (docs/client-programs.md). The workload does nothing for it."""
+
+    command: Command
+    """Command that starts it, on this host, with `./` as in the scenario's folder."""
+    environment: Environment = Field(default_factory=dict)
+    """Variables in its environment, besides those that tell it its name and its broker."""
+    memory: Memory = None
+    """Memory limit; 512 MiB without it."""
+    processes: Count | None = None
+    """Largest number of its processes, threads included; 64 without it."""
+
+    _beside = field_validator("command")(command_beside)
+
+
 class Clients(Section):
     """The places of clients in the network. A client that is on no site is beside its broker, without a link."""
 
@@ -92,6 +119,14 @@ class Clients(Section):
     """Sites by name: `berlin: {broker: B3, clients: [S1..S20], delay: 20ms}`."""
     every_broker: EveryBroker | None = None
     """Sites of each broker: `{sites: 2, delay: 10ms..40ms}`."""
+    programs: dict[ProgramNames, ProgramSection] = Field(default_factory=dict)
+    """Clients that are programs of your own, by name or range, each at a site that lists it:
+    `S1..S20: {command: [./subscriber]}`."""
+
+    @property
+    def program_of(self) -> Mapping[str, ProgramSection]:
+        """The program of each client that is one."""
+        return {name: program for names, program in self.programs.items() for name in names_in(names)}
 
     @model_validator(mode="after")
     def _has_a_site(self) -> Clients:

@@ -58,7 +58,8 @@ def generate(scenario: Scenario, overlay: Overlay) -> Workload:
     foreseen = scenario.model_copy(update={"timeline": timeline.foreseen})
     population = GENERATORS[type(section)].populate(section, foreseen, overlay)
     written = explicit_operations(section.operations, scenario.brokers.limits.detection_window)
-    return Workload(foreseen, population, written, timeline.run, homes_at_sites(scenario))
+    programs = frozenset() if scenario.clients is None else frozenset(scenario.clients.program_of)
+    return Workload(foreseen, population, written, timeline.run, homes_at_sites(scenario), programs)
 
 
 def problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

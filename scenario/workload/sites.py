@@ -10,11 +10,12 @@ from scenario.sections.clients import MOST_SITES, Clients
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
 from scenario.workload.placement import broker_problems
+from scenario.workload.programs import program_problems
 from topology.link_properties import BrokerId
 from topology.model import Overlay
 from topology.sites import Site
 
-_TAKEN = frozenset({"publishers", "subscribers", "emulator", "relay", "clients"})
+_TAKEN = frozenset({"publishers", "subscribers", "programs", "emulator", "relay", "clients"})
 """Names of other nodes, which logs and figures tell apart by name."""
 
 
@@ -64,7 +65,7 @@ def site_problems(scenario: Scenario, overlay: Overlay, generated: Iterable[str]
     yield from _too_many(section, len(overlay.brokers))
     brokers = {broker.id for broker in overlay.brokers}
     written = {item.client: item.broker for item in scenario.workload.operations}
-    known = frozenset(generated) | written.keys()
+    known = frozenset(generated) | written.keys() | section.program_of.keys()
     at: dict[str, str] = {}
     for name, site in section.sites.items():
         if name in brokers or name in _TAKEN:
@@ -83,6 +84,7 @@ def site_problems(scenario: Scenario, overlay: Overlay, generated: Iterable[str]
         made = {name for broker in brokers for name in _names(broker, section.every_broker.sites)}
         for name in sorted(made & (section.sites.keys() | brokers)):
             yield Problem(("clients", "every_broker"), f"makes a site {name!r}, a name that is taken already")
+    yield from program_problems(scenario, at)
 
 
 def _too_many(section: Clients, brokers: int) -> Iterator[Problem]:

@@ -55,6 +55,8 @@ class Workload:
     """Seconds of the run phase that take place."""
     homes: Mapping[str, BrokerId] = field(default_factory=dict)
     """The broker of each client that a site lists, wherever it was generated."""
+    programs: frozenset[str] = frozenset()
+    """Clients that are programs of their own, which have no operations here."""
     stretch: float = 1.0
     """Factor by which the times of all operations are stretched (`emulation.planning.dilation`)."""
 
@@ -134,10 +136,15 @@ class Workload:
         timeline = self.scenario.timeline
         begin, population = round(timeline.join * SECOND), self.population
         changes = population.changes(begin, timeline.run)
-        merged = heapq.merge(
+        merged: Iterator[PlannedOperation] = heapq.merge(
             self._joining(), self.explicit, changes, self._churning(begin), self._paced(begin), key=lambda one: one.at
         )
+        if self.programs:
+            merged = filter(self._is_planned, merged)
         return (_at_home(operation, self.homes) for operation in merged) if self.homes else merged
+
+    def _is_planned(self, operation: PlannedOperation) -> bool:
+        return operation.client not in self.programs
 
     def _paced(self, begin: int) -> Iterator[PlannedOperation]:
         """The publications of the run phase, at the pace of the profile."""

@@ -91,10 +91,10 @@ def test_it_finds_the_contract_in_its_environment_and_nothing_of_brokerlabs_pyth
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="the program no-such-broker is not on this host"):
-        require_program(ForeignProgram(level=1, command=("no-such-broker",)))
+        require_program(("no-such-broker",), "brokers.command")
     (tmp_path / "broker").touch(0o644)
     with pytest.raises(HostError, match="cannot be executed"):
-        require_program(ForeignProgram(level=1, command=(str(tmp_path / "broker"),)))
+        require_program((str(tmp_path / "broker"),), "brokers.command")
 
 
 def test_last_words_that_are_known_come_with_a_remedy() -> None:

@@ -1,0 +1,262 @@
+"""The log of a client program, by what passes between it and its broker at its site.
+
+Without I/O. A program's requests are logged as drivers log the operations that they issue (`Clients`), and its broker's
+events as drivers log those that they receive, so that a judge reads both alike.
+
+1. A program speaks for one client, its own, and only once it has attached.
+2. A publication whose number its session has had already is a repetition, and not logged again.
+3. Whatever ends a stream withdraws what the client had declared on it (S-6 of the contract), and so do DETACH and a
+   further ATTACH (S-12, S-13). The withdrawals are logged with their confirmation at that moment. What the broker had
+   not answered by then counts as answered by the end. So what was in flight when a stream ended is not judged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from broker_service.language import ContentError
+from broker_service.language.records import predicate_record
+from broker_service.language.wire import decode_predicates, decode_publication
+from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientRequest, Operation, Outcome
+from emulation.drivers.clients import Clients, Session, SessionEnd
+from emulation.drivers.driver_operations import ReadyOperation
+from record.log import PredicateRecord
+from scenario.workload.operations import OperationKind
+
+_WITHDRAWING: Mapping[OperationKind, OperationKind] = {
+    OperationKind.ADVERTISE: OperationKind.UNADVERTISE,
+    OperationKind.SUBSCRIBE: OperationKind.UNSUBSCRIBE,
+}
+_WITHDRAWN: Mapping[OperationKind, OperationKind] = {end: made for made, end in _WITHDRAWING.items()}
+_KINDS: Mapping[Operation, OperationKind] = {
+    Operation.ADVERTISE: OperationKind.ADVERTISE,
+    Operation.UNADVERTISE: OperationKind.UNADVERTISE,
+    Operation.SUBSCRIBE: OperationKind.SUBSCRIBE,
+    Operation.UNSUBSCRIBE: OperationKind.UNSUBSCRIBE,
+    Operation.PUBLISH: OperationKind.PUBLISH,
+}
+_ANSWERS = frozenset({Outcome.CONFIRMED, Outcome.REJECTED})
+_WORDS: Mapping[Operation, str] = {Operation.ADVERTISE: "an advertisement", Operation.SUBSCRIBE: "a subscription"}
+
+
+class NonsenseError(Exception):
+    """A program broke a rule of the client protocol; the text is a sentence without its subject, the program."""
+
+
+class HandedOver(Session):
+    """Takes the operations of programs, which have handed them over themselves, and numbers them."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        """The number of the latest operation."""
+
+    def submit(self, client: str, operation: Operation, id: str = "", body: bytes = b"", published: int = 0) -> int:
+        self.last += 1
+        return self.last
+
+
+class _Asked(NamedTuple):
+    """A request that is to be answered."""
+
+    number: int
+    """The program's own."""
+    id: str
+    serial: int
+    """The number by which `Clients` knows it; 0 for one that it does not."""
+    ends: Mapping[int, str]
+    """Withdrawals that it brings about, by that number, with the ids of what they withdraw."""
+    declaration: tuple[OperationKind, str] | None = None
+    """The declaration that it makes or withdraws."""
+    stood: bool = False
+    """True where that stood before."""
+
+
+@dataclass(slots=True)
+class SeenProgram:
+    """One client program."""
+
+    client: str
+    broker: str
+    clients: Clients
+    """The log."""
+    handed_over: HandedOver
+    """The session of `clients`."""
+    attached: SeenStream | None = None
+    """The stream on which the client is attached."""
+    has_attached: bool = False
+    """True once it has asked for anything."""
+    published: dict[str, int] = field(default_factory=dict)
+    """The greatest number of a publication, by session."""
+
+    @property
+    def end(self) -> SessionEnd:
+        return SessionEnd(self.broker, self.client)
+
+
+class SeenStream:
+    """One stream of a program, from the broker's welcome on."""
+
+    def __init__(self, program: SeenProgram) -> None:
+        self._program = program
+        self._on_event = program.clients.receiver(program.end)
+        self._on_acknowledged = program.clients.acknowledgement_log(program.broker)
+        self._session = ""
+        self._attached = False
+        self._asked: deque[_Asked] = deque()
+        """Requests without an answer, in order."""
+        self._standing: dict[tuple[OperationKind, str], None] = {}
+        """Declarations that are made and not withdrawn: their kind, and the client's name for each."""
+        self._unacknowledged: deque[ClientRequest] = deque()
+        """Publications that the broker has not acknowledged."""
+
+    def ask(self, frame: ClientFrame) -> None:
+        """Logs the requests of a frame, which is about to be passed on. Raises `NonsenseError`, and logs nothing."""
+        read = list(self._read(frame.requests))
+        if frame.session:
+            self._session = frame.session
+        for request, operation in read:
+            if operation is not None:
+                self._issue(request, operation)
+            elif request.operation is Operation.ATTACH:
+                self._attach(request)
+            else:
+                self._asked.append(_Asked(request.number, request.id, 0, self._withdraw_all()))
+                self._program.attached = None
+
+    def tell(self, frame: BrokerFrame) -> None:
+        """Logs the events of a frame that has come."""
+        for event in frame.events:
+            self._on_event(self._numbered(event) if event.outcome in _ANSWERS else event)
+        while self._unacknowledged and self._unacknowledged[0].number <= frame.acknowledged:
+            self._on_acknowledged(self._unacknowledged.popleft())
+
+    def end(self) -> None:
+        """Logs what the end of the stream means, however it came."""
+        for asked in self._asked:
+            self._answer(asked)
+        self._asked.clear()
+        self._confirm(self._withdraw_all())
+        if self._program.attached is self:
+            self._program.attached = None
+
+    # Requests
+
+    def _read(self, requests: Iterable[ClientRequest]) -> Iterable[tuple[ClientRequest, ReadyOperation | None]]:
+        """The requests with the operations that they make, as they are logged. Raises `NonsenseError`."""
+        attached = self._attached and self._program.attached is self
+        for request in requests:
+            if request.client != self._program.client:
+                raise NonsenseError(f"spoke for the client {request.client!r}, which it is not")
+            if request.operation is Operation.ATTACH:
+                attached = True
+            elif not attached:
+                raise NonsenseError(f"asked for {request.operation.name} before it had attached")
+            elif request.operation is Operation.COMPOSE:
+                raise NonsenseError("asked for a composite subscription, which client programs cannot have")
+            elif request.operation is Operation.DETACH:
+                attached = False
+            yield request, self._operation(request)
+
+    def _operation(self, request: ClientRequest) -> ReadyOperation | None:
+        kind = _KINDS.get(request.operation)
+        if kind is None:
+            return None
+        numbers: dict[str, float] | None = None
+        strings: dict[str, str] | None = None
+        predicates: list[PredicateRecord] | None = None
+        try:
+            if kind is OperationKind.PUBLISH:
+                attributes = decode_publication(request.body).attributes
+                numbers = {name: value for name, value in attributes.items() if not isinstance(value, str)}
+                strings = {name: value for name, value in attributes.items() if isinstance(value, str)}
+            elif kind in _WITHDRAWING:
+                predicates = [predicate_record(predicate) for predicate in decode_predicates(request.body)]
+        except ContentError as error:
+            what = _WORDS.get(request.operation, "a publication")
+            raise NonsenseError(f"sent {what} {request.id!r} that cannot be read: {error}") from None
+        return ReadyOperation(
+            0, request.client, self._program.broker, kind, request.id, request.body,
+            numbers or None, strings or None, predicates,
+        )  # fmt: skip
+
+    def _attach(self, request: ClientRequest) -> None:
+        """Begins anew: what the client had declared, on this stream or another one, is withdrawn."""
+        former = self._program.attached
+        ends = {} if former is None else former._withdraw_all()
+        self._program.attached, self._attached, self._program.has_attached = self, True, True
+        self._asked.append(_Asked(request.number, request.id, 0, ends))
+
+    def _issue(self, request: ClientRequest, operation: ReadyOperation) -> None:
+        kind, id = operation.kind, operation.id
+        if kind is OperationKind.PUBLISH:
+            if self._is_repetition(request):
+                return
+            self._unacknowledged.append(request)
+        serial = self._log(operation)
+        if kind is OperationKind.PUBLISH:
+            return
+        declaration = _WITHDRAWN.get(kind, kind), id
+        self._asked.append(_Asked(request.number, id, serial, {}, declaration, declaration in self._standing))
+        self._set(declaration, kind in _WITHDRAWING)
+
+    def _set(self, declaration: tuple[OperationKind, str], stands: bool) -> None:
+        if stands:
+            self._standing[declaration] = None
+        else:
+            self._standing.pop(declaration, None)
+
+    def _is_repetition(self, request: ClientRequest) -> bool:
+        published, session = self._program.published, self._session
+        if not session:
+            return False
+        if request.number <= published.get(session, 0):
+            return True
+        published[session] = request.number
+        return False
+
+    def _withdraw_all(self) -> Mapping[int, str]:
+        """Logs the withdrawal of what stands. Returns the numbers of these operations, with the ids of what they
+        withdraw."""
+        ends = {}
+        for kind, id in self._standing:
+            withdrawal = _WITHDRAWING[kind]
+            serial = self._log(
+                ReadyOperation(0, self._program.client, self._program.broker, withdrawal, id, b"", None, None, None)
+            )
+            ends[serial] = id
+        self._standing.clear()
+        return ends
+
+    def _log(self, operation: ReadyOperation) -> int:
+        """Logs an operation. Returns its number."""
+        program = self._program
+        program.clients.issue(operation)
+        return program.handed_over.last
+
+    # Events
+
+    def _numbered(self, event: ClientEvent) -> ClientEvent:
+        """An answer with the number by which the log knows the request; 0 for a publication, and where the broker
+        answers what nobody asked."""
+        asked = next((one for one in self._asked if (one.number, one.id) == (event.number, event.id)), None)
+        if asked is None:
+            return msgspec.structs.replace(event, number=0)
+        self._asked.remove(asked)
+        if event.outcome is Outcome.REJECTED and asked.declaration is not None:
+            self._set(asked.declaration, asked.stood)
+        self._confirm(asked.ends)
+        return msgspec.structs.replace(event, number=asked.serial)
+
+    def _answer(self, asked: _Asked) -> None:
+        """Logs the answer to a request that the end of the stream gives."""
+        self._confirm({asked.serial: asked.id} if asked.serial else {})
+        self._confirm(asked.ends)
+
+    def _confirm(self, operations: Mapping[int, str]) -> None:
+        for serial, id in operations.items():
+            self._on_event(ClientEvent(Outcome.CONFIRMED, (self._program.client,), serial, id))

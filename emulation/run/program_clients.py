@@ -1,0 +1,105 @@
+"""The programs of a variant together with the relay through which they speak to their brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty
+from types import TracebackType
+from typing import Self
+
+from emulation.drivers.instructions import Start
+from emulation.drivers.status import DriverStatus
+from emulation.run.client_programs import ClientPrograms, ProgramEnding
+from emulation.run.drivers import DriverProcess
+from record.errors import HostError
+
+RELAY_PROGRAM = "emulation.drivers.program_relay"
+"""The module that the relay executes."""
+_END_WITHIN = 10.0
+"""Seconds that the relay gets to write its log down."""
+
+
+@dataclass(slots=True)
+class ProgramClients:
+    """The programs and their relay; leaving the context ends them."""
+
+    relay: DriverProcess
+    programs: ClientPrograms
+    _left: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.programs.__exit__(kind, error, trace)
+        self._end_relay()
+
+    @property
+    def name(self) -> str:
+        """The name of the node that logs what programs do and get."""
+        return self.relay.name
+
+    @property
+    def status(self) -> DriverStatus:
+        return self.relay.status
+
+    def start(self, namespaces: Mapping[str, int]) -> None:
+        """Starts the programs once the relay listens, each in the namespace of the given process. Raises `HostError`
+        for one that cannot be started."""
+        self.relay.begun.wait()
+        self._check_relay()
+        self.programs.start(namespaces)
+
+    @property
+    def ready(self) -> bool:
+        """True once every program has opened a stream. Raises `HostError` when one has ended instead."""
+        self._check_relay()
+        for ending in self.programs.ended():
+            raise HostError(f"clients.programs.{ending.client}: {ending}, before it had opened a session")
+        return self.relay.ready.is_set()
+
+    @property
+    def not_ready(self) -> str:
+        """The sentence on programs that have opened no stream in time."""
+        (first, *others) = self.relay.connecting.waiting
+        more = f" (nor have {', '.join(others)})" if others else ""
+        return f"clients.programs.{first}: it runs, and has opened no session at BROKERLAB_ADDRESS{more}"
+
+    def begin(self, start: int, clock_offset: int) -> None:
+        """Lets the programs begin at that time."""
+        self.relay.instruct(Start(start, clock_offset))
+
+    def endings(self) -> Iterator[ProgramEnding]:
+        """Programs that failed or ended since the last call. Raises `HostError` when the relay has ended."""
+        if self._left:
+            return
+        self._check_relay()
+        yield from self._told()
+        yield from self.programs.ended()
+
+    def leave(self) -> Iterator[ProgramEnding]:
+        """Ends programs and relay; yields what goes wrong then."""
+        if self._left:
+            return
+        self._left = True
+        yield from self.programs.leave()
+        self._end_relay()
+        yield from self._told()
+
+    def _told(self) -> Iterator[ProgramEnding]:
+        with suppress(Empty):
+            while True:
+                told = self.relay.told.get_nowait()
+                yield ProgramEnding(told.client, told.text)
+
+    def _check_relay(self) -> None:
+        if not self.relay.running:
+            raise HostError(self.relay.exit_report())
+
+    def _end_relay(self) -> None:
+        self.relay.ask_to_end()
+        self.relay.end(_END_WITHIN)

@@ -1,0 +1,134 @@
+"""Client programs in whole runs: judged by what was seen at their sites, named when they fail, gone with the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from emulation.host.processes import processes_of_run
+from record.exit_codes import ExitCode
+
+ROOT = Path(__file__).resolve().parents[3]
+CLIENT = [sys.executable, str(ROOT / "tests" / "foreign" / "client.py")]
+BROKER = [sys.executable, str(ROOT / "tests" / "foreign" / "broker.py")]
+
+pytestmark = [
+    pytest.mark.container,
+    pytest.mark.timeout(180),
+    pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
+]
+
+SCENARIO = """
+name: programs
+topology: {kind: line, brokers: 2, link: {delay: 2ms}}
+routing: {protocol: tid}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 10/s, placement: [B1]}
+  subscriptions: {subscribers: 2, selectivity: 50%, placement: [B1]}
+clients:
+  sites: {far: {broker: B2, delay: 3ms}}
+timeline: {join: 3s, run: 3s, drain: 1s}
+seed: 4
+"""
+
+
+def run(folder: Path, programs: Mapping[str, object], **further: object) -> tuple[int, str, Path]:
+    """Exit code, output and run directory."""
+    scenario = yaml.safe_load(SCENARIO)
+    scenario["clients"]["programs"] = dict(programs)
+    scenario["clients"]["sites"]["far"]["clients"] = list(programs)
+    scenario |= further
+    file = folder / "programs.yaml"
+    file.write_text(yaml.safe_dump(scenario))
+    command = [sys.executable, "-m", "command_line", "emulate", str(file), "--runtime", "process", "--no-spark"]
+    done = subprocess.run(
+        [*command, "--out", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    printed = done.stdout + done.stderr
+    assert (folder / "runs").is_dir(), printed
+    (directory,) = (folder / "runs").glob("*")
+    assert not list(processes_of_run(directory.name))
+    return done.returncode, printed, directory
+
+
+def program(defect: str = "", **environment: str) -> dict[str, Any]:
+    found = {"FOREIGN_CLIENT": defect, "PYTHONPATH": str(ROOT), **environment}
+    return {"command": CLIENT, "environment": found}
+
+
+def summary(directory: Path) -> dict[str, Any]:
+    (variant,) = json.loads((directory / "summary.json").read_bytes())["variants"]
+    found: dict[str, Any] = variant
+    return found
+
+
+def check(directory: Path, name: str) -> dict[str, Any]:
+    (variant,) = json.loads((directory / "fidelity.json").read_bytes())["variants"]
+    (found,) = [one for one in variant["checks"] if one["name"] == name]
+    made: dict[str, Any] = found
+    return made
+
+
+def notified(directory: Path, client: str) -> int:
+    lines = map(json.loads, (directory / "logs" / "programs.jsonl").read_bytes().splitlines())
+    return sum(line["event"] == "notified" and line["client"] == client for line in lines)
+
+
+def test_programs_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Path) -> None:
+    elsewhere = "10.0.0.1:7000,10.0.0.2:7000,10.0.0.5:7000,10.0.0.6:7000,/run/brokerlab"
+    programs = {
+        "C1": program("escape", OTHER_ADDRESSES=elsewhere),
+        "C2": program("crash"),
+        "C3": program("speak_for_another"),
+        "C4": program("stay"),
+    }
+    code, printed, directory = run(tmp_path, programs)
+    delivery = summary(directory)["delivery"]
+    assert delivery["verdicts"] == ["correct"], printed
+    assert notified(directory, "C1") > 2 * notified(directory, "C2") == 4
+    failed = check(directory, "client programs that failed")
+    assert failed["value"] == 3
+    for sentence in (
+        "client program C2 ended with exit code 7: I have had enough",
+        "client program C3 spoke for the client 'S1', which it is not; its stream was ended",
+        "client program C4 did not end within 5 s of SIGTERM, and was killed",
+    ):
+        assert sentence in failed["detail"]
+        assert f"base: {sentence}" in printed
+    escaped = (directory / "variants" / "base" / "programs" / "1-C1.log").read_text().splitlines()
+    assert escaped == [
+        *(f"{address}: Network is unreachable" for address in elsewhere.split(",")[:-1]),
+        "/run/brokerlab: Permission denied",
+    ]
+    assert code == ExitCode.INVALID
+
+
+@pytest.mark.proof
+def test_a_program_that_opens_no_session_is_an_error_that_names_its_field(tmp_path: Path) -> None:
+    code, printed, _ = run(tmp_path, {"C5": {"command": ["sh", "-c", "echo no wish to; exit 3"]}})
+    assert code == ExitCode.HOST
+    sentence = (
+        "clients.programs.C5: client program C5 ended with exit code 3: no wish to, before it had opened a session"
+    )
+    assert sentence in printed
+
+
+@pytest.mark.proof
+def test_the_verdict_names_what_a_broker_loses_on_the_way_to_a_program(tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": "lose_each_tenth_notification"}
+    brokers = {"level": 3, "command": BROKER, "environment": environment}
+    code, printed, directory = run(tmp_path, {"C1": program()}, brokers=brokers, routing={"protocol": "foreign"})
+    assert code == ExitCode.VIOLATED, printed
+    delivery = summary(directory)["delivery"]
+    assert delivery["verdicts"] == ["lost"]
+    assert delivery["lost"] > 5
+    assert "C1" in printed

@@ -1,0 +1,78 @@
+"""A client program that stands for somebody else's. `FOREIGN_CLIENT` in its environment says what it does wrong.
+
+`python client.py` subscribes to all quotes. What it prints is in `programs` of its variant's folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from broker_service.client_library.client import Client, Session
+from broker_service.language import Operator, Predicate, Subscription
+from broker_service.messages import Operation
+
+QUOTES = Subscription((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
+
+
+async def crash(client: Client, _session: Session) -> None:
+    """Ends at its second notification."""
+    await anext(client)
+    await anext(client)
+    print("I have had enough", flush=True)
+    os._exit(7)
+
+
+async def speak_for_another(client: Client, session: Session) -> None:
+    session.transport.submit("S1", Operation.ATTACH)
+
+
+async def stay(_client: Client, _session: Session) -> None:
+    """Does not end when it is asked to, nor do its children."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    await asyncio.create_subprocess_exec("sleep", "3600")
+
+
+async def escape(_client: Client, _session: Session) -> None:
+    """Tries whatever leads to a broker past the relay."""
+    await asyncio.to_thread(try_all, os.environ["OTHER_ADDRESSES"].split(","))
+
+
+def try_all(addresses: list[str]) -> None:
+    for address in addresses:
+        try:
+            reach(address)
+        except OSError as error:
+            print(f"{address}: {error.strerror}", flush=True)
+        else:
+            print(f"reached {address}", flush=True)
+
+
+def reach(address: str) -> None:
+    """Connects to `host:port`, or to the socket of a broker below a folder with those of all runs. Raises `OSError`."""
+    if address.startswith("/"):
+        path = Path(address) / os.environ["BROKERLAB_RUN"] / "B2" / "broker.sock"
+        socket.socket(socket.AF_UNIX).connect(str(path))
+    else:
+        host, _, port = address.partition(":")
+        socket.create_connection((host, int(port)), timeout=1).close()
+
+
+DEFECTS = {made.__name__: made for made in (crash, speak_for_another, stay, escape)}
+
+
+async def main() -> None:
+    async with Session(os.environ["BROKERLAB_ADDRESS"]) as session:
+        client = await session.client(os.environ["BROKERLAB_CLIENT"])
+        await client.subscribe("quotes", QUOTES)
+        if defect := os.environ.get("FOREIGN_CLIENT"):
+            await DEFECTS[defect](client, session)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
