@@ -11,7 +11,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).resolve().parents[1]
-SHIPPED = ("campaigns", "examples/routers", "scenarios", "schemas", "tests/conformance")
+SHIPPED = ("campaigns", "examples/routers", "proto", "scenarios", "schemas", "tests/conformance")
 """Files that `record.installation` finds below `brokerlab/shipped`."""
 GENERATED = {"broker_service/generated": "proto", "analysis/generated": "proto/viewers"}
 """Folders of generated code, with those of their definitions. Services are in the first."""

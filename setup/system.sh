@@ -39,6 +39,7 @@ REQUIREMENTS=(
     "docker-compose|have_compose|the smoke test, the emulator and Spark in containers"
     "openssh-client|have ssh|runs on several hosts"
     "openssh-server|test -x /usr/sbin/sshd|the test of runs on several hosts"
+    "tshark|have tshark|the test of the profile for Wireshark"
     "user-mode-linux|have linux.uml|the test of the netem link driver"
     "mosquitto|test -x /usr/sbin/mosquitto|the tests of deployed systems"
     "gcc|have_compiler|the test of the netem link driver on this processor"
@@ -46,8 +47,8 @@ REQUIREMENTS=(
 )
 FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
 FOR_PYTHON=" python3-venv ca-certificates "
-FOR_TESTS=" docker-compose mosquitto openssh-server user-mode-linux gcc libc6-dev "
-OPTIONAL=" user-mode-linux docker-compose openssh-server mosquitto "  # not on every release and processor; runs do without them
+FOR_TESTS=" docker-compose mosquitto openssh-server tshark user-mode-linux gcc libc6-dev "
+OPTIONAL=" user-mode-linux docker-compose openssh-server mosquitto tshark "  # not on every release; runs do without them
 
 missing=()
 reasons=()

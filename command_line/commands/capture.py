@@ -12,8 +12,17 @@ from emulation.held.requests import BrokerPlace, LinkPlace
 from emulation.network.capture import capture, packet_socket
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import in_namespace
+from emulation.network.wireshark import write_profile
+from emulation.runtimes.host_overlay import BROKER_PORT
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
+
+
+def write_wireshark_profile(directory: Path) -> ExitCode:
+    """Writes the profile by which Wireshark and tshark decode captures. Raises `UserError`s."""
+    write_profile(directory, BROKER_PORT)
+    print(f"{directory}: a profile; `WIRESHARK_CONFIG_DIR={directory} tshark -r FILE` decodes brokers' messages by it")
+    return ExitCode.CORRECT
 
 
 def capture_link(name: str | None, link: str, out: Path, seconds: float | None) -> ExitCode:

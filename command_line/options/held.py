@@ -258,14 +258,25 @@ def exec_(
     epilog=epilog(
         "brokerlab capture B1-B2 -o link.pcapng",
         "brokerlab capture B1-B2 -o link.pcapng --for 10s",
+        "brokerlab capture --profile ~/.config/wireshark/profiles/brokerlab",
         codes=_DONE,
-        note="Brokers listen on port 7000. Streams of links are older than a capture, which has not seen them begin.",
+        note="Wireshark decodes brokers' messages by the profile (`wireshark -C brokerlab link.pcapng`).",
     ),
 )
 def capture(
-    link: Annotated[str, typer.Argument(metavar="LINK", help="The link, such as B1-B2, captured at B1's end.")],
+    link: Annotated[
+        str | None, typer.Argument(metavar="LINK", help="The link, such as B1-B2, captured at B1's end.")
+    ] = None,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The pcapng file.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The pcapng file.", show_default=False)
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write a profile for Wireshark there, and capture nothing.", show_default=False
+        ),
+    ] = None,
     lasts: Annotated[
         str | None,
         typer.Option("--for", metavar="DURATION", help="Until Ctrl-C by default.", show_default=False),
@@ -273,9 +284,13 @@ def capture(
     run: RunOption = None,
 ) -> None:
     """Capture the frames of a held run's link at one end, with the kernel's time stamps."""
-    from command_line.commands.capture import capture_link
+    from command_line.commands.capture import capture_link, write_wireshark_profile
     from scenario.sections.units import DURATION
 
+    if profile is not None:
+        raise typer.Exit(write_wireshark_profile(profile))
+    if link is None or out is None:
+        raise BadInputError("capture: name a link and a file, such as `brokerlab capture B1-B2 -o link.pcapng`")
     raise typer.Exit(capture_link(run, link, out, None if lasts is None else _quantity("--for", DURATION, lasts)))
 
 

@@ -25,6 +25,7 @@ from record.errors import BadInputError
 from record.files import LOGS, log_files
 from scenario.loading import load
 from tests.documentation.markdown import ROOT, Command
+from tests.emulation.network.tshark import require_tshark, tshark
 
 PAGE = ROOT / "docs" / "held-runs.md"
 _QUIET = ("--no-spark", "--no-report", "--set", "workload.publications.rate=1/s")
@@ -93,6 +94,12 @@ def test_the_tutorial(runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (record,) = manifest.read(directory).variants
     assert record.phase(manifest.PhaseName.RUN) is not None
     assert captured(tmp_path / "link.pcapng") > 0
+    require_tshark()
+    file, profile = tmp_path / "link.pcapng", tmp_path / "wireshark"
+    with_data, decoded = (tshark(file, profile, "-Y", shown) for shown in ("http2.type == 0", "protobuf"))
+    assert with_data.splitlines()
+    assert with_data == decoded, "every frame with data holds messages that the profile decodes"
+    assert all("brokerlab.v1.LinkFrame" in line for line in decoded.splitlines())
 
 
 def test_the_tutorial_in_virtual_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

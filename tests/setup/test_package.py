@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "record", "broker_service", "brokerlab", "topology", "scenario", "emulation", "analysis", "studies", "command_line",
 )  # fmt: skip
-SHIPPED = ("campaigns", "examples/routers", "scenarios", "schemas", "tests/conformance")
+SHIPPED = ("campaigns", "examples/routers", "proto", "scenarios", "schemas", "tests/conformance")
 
 
 @pytest.fixture(scope="module")
