@@ -42,14 +42,14 @@ class Answer:
 
 
 class Pages(Protocol):
-    """The pages of one thing that is followed. All are asked while `Versions` is held."""
+    """The pages of one thing that is followed. Several threads ask, and none holds up another that does."""
 
     def answer(self, path: str, since: int, query: str) -> Answer | None:
         """The page at a path; None where there is none. `since` is the version that the asker has, and `query` what
         the addresses of further requests end with, which has the token."""
 
     def news(self, since: int) -> bytes:
-        """The changes after a version, in one line."""
+        """The changes after a version, in one line; what came since it was asked for may be among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Versions:
         self.now = 0
         self.over = False
         self.changed = threading.Condition()
-        """Held while anything that pages show is read or changed."""
+        """Held while the version changes."""
         self._streams = 0
 
     def next(self, version: int, *, over: bool = False) -> None:
@@ -90,8 +90,7 @@ class Versions:
                     while not self.over and self.now <= since and self.changed.wait(_SILENCE):
                         pass
                     version, over = self.now, self.over
-                    news = pages.news(since) if version > since else None
-                yield version, news
+                yield version, pages.news(since) if version > since else None
                 since = version
                 if over:
                     return
@@ -149,8 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         if asked.path == "/events":
             self._send_events(int(last) if (last := self.headers.get("Last-Event-ID", "")).isdecimal() else version)
             return
-        with self.server.versions.changed:
-            answer = self.server.pages.answer(asked.path, version, f"token={token}")
+        answer = self.server.pages.answer(asked.path, version, f"token={token}")
         if answer is None:
             self.send_error(HTTPStatus.NOT_FOUND)
             return

@@ -7,7 +7,7 @@ summary.json, report/    the matrix
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from record.files import read_file, write_json
 from record.manifest import ChosenDilation, Host
 from studies.campaign.cell import CampaignCell
 from studies.campaign.cells import fingerprint
-from studies.campaign.matrix import CampaignSummary, line_of, summarise
+from studies.campaign.matrix import CampaignSummary, CellLine, line_of, summarise
 from studies.campaign.model import Campaign
 from studies.campaign.result import CampaignResult
 from studies.cells.store import LOCK, CellStore, stored_manifest, stored_result
@@ -100,17 +100,22 @@ class CampaignDirectory(CellStore[CampaignResult]):
 
     def summary(self) -> CampaignSummary:
         """The matrix of what is done, from this directory alone. Raises `BadInputError` where no campaign was begun."""
+        return self.summary_of(self.line)
+
+    def summary_of(self, line: Callable[[str], CellLine | None]) -> CampaignSummary:
+        """The matrix of lines that are known already, by the keys of their cells. Raises as `summary`."""
         begun = self._earlier()
         if begun is None:
             raise BadInputError(f"{self.path}: no campaign was begun here")
-        lines = [
-            line_of([] if (manifest := stored_manifest(self, key)) is None else manifest.attempts, result)
-            for key in begun.cells
-            if (result := stored_result(self, key)) is not None
-        ]
+        lines = [found for key in begun.cells if (found := line(key)) is not None]
         return summarise(
             begun.name, begun.description, begun.fingerprint, len(begun.cells), lines, dilation=begun.dilation
         )
+
+    def line(self, key: str) -> CellLine | None:
+        """The line of a cell; None as long as it is not done. Raises `BadInputError` for one of another version."""
+        result, manifest = stored_result(self, key), stored_manifest(self, key)
+        return None if result is None else line_of([] if manifest is None else manifest.attempts, result)
 
     @property
     def dilation(self) -> ChosenDilation | msgspec.UnsetType:

@@ -1,13 +1,13 @@
-// Courses over the seconds of a run. Their lines are drawn once and kept; only the mark of the moment moves.
+// Courses over the seconds of a run.
 const LEFT = 46, TOP = 8, BOTTOM = 20, RIGHT = 44;
-const number = value => value.toLocaleString("en", { maximumFractionDigits: value < 100 ? 1 : 0 });
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 }), TENTHS = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const number = value => (value < 100 ? TENTHS : WHOLE).format(value);
 
 class Sheet {
   constructor(canvas) {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
-    this.kept = document.createElement("canvas");
-    this.keptFor = null;
+    this.mark = canvas.parentElement.querySelector(".mark");
     this.measure();
   }
 
@@ -18,61 +18,55 @@ class Sheet {
     this.canvas.width = Math.round(this.width * scale);
     this.canvas.height = Math.round(this.height * scale);
     this.scale = scale;
-    this.keptFor = null;
+    this.shown = null;
     this.colours = {};
     for (const name of ["text", "quiet", "line", "first", "second", "some", "many", "broker", "ground", "shade"]) {
       this.colours[name] = style.getPropertyValue("--replay-" + name).trim();
     }
   }
 
-  clear() {
+  // Clears the canvas for something else than what it shows; false where it shows that already.
+  clearFor(shown) {
+    if (shown === this.shown) return false;
+    this.shown = shown;
     this.pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     this.pen.clearRect(0, 0, this.width, this.height);
+    return true;
   }
 
-  // A chart of lines between two times, which are the same as long as `key` is.
+  // A chart of lines between two times, which are the same as long as `key` is. While a second lasts only the mark of the
+  // moment moves, which is an element of its own, so that nothing is drawn again.
   chart(key, shades, lines, times, passed) {
-    this.clear();
-    const size = lines.length ? lines[0].length : 1, across = second => LEFT + (this.width - LEFT - RIGHT) * second / Math.max(1, size - 1);
-    if (key !== this.keptFor) {
-      this.keep(lines, shades, times, across);
-      this.keptFor = key;
-    }
-    this.pen.setTransform(1, 0, 0, 1, 0, 0);
-    if (this.kept.width && this.kept.height) this.pen.drawImage(this.kept, 0, 0);
-    this.pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    const size = lines[0].length, across = second => LEFT + (this.width - LEFT - RIGHT) * second / Math.max(1, size - 1);
     const second = Math.min(size - 1, Math.floor(passed));
-    this.label(this.pen, "right");
+    this.mark.style.transform = `translateX(${across(Math.min(size - 1, passed)).toFixed(1)}px)`;
+    if (!this.clearFor(`${key} ${second}`)) return;
+    this.drawLines(lines, shades, times, across);
+    this.label("right");
     lines.forEach((values, place) => {
       this.pen.fillStyle = this.colours[["first", "second"][place]];
       if (Number.isFinite(values[second])) this.pen.fillText(number(values[second]), this.width - 4, TOP + 4 + 13 * place);
     });
-    this.pen.fillStyle = this.colours.text;
-    if (lines.length) this.pen.fillRect(across(Math.min(size - 1, passed)), 0, 1, this.height - BOTTOM);
   }
 
-  label(pen, align) {
-    pen.font = "11px system-ui, sans-serif";
-    pen.textAlign = align;
-    pen.textBaseline = "middle";
+  label(align) {
+    this.pen.font = "11px system-ui, sans-serif";
+    this.pen.textAlign = align;
+    this.pen.textBaseline = "middle";
   }
 
-  keep(lines, shades, times, across) {
-    this.kept.width = this.canvas.width;
-    this.kept.height = this.canvas.height;
-    const pen = this.kept.getContext("2d");
-    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
-    if (!lines.length) return;
+  drawLines(lines, shades, times, across) {
+    const { pen } = this;
     let most = 0;
     for (const values of lines) for (const value of values) if (value > most) most = value;
     const down = value => TOP + (this.height - TOP - BOTTOM) * (1 - value / (most || 1));
     pen.fillStyle = this.colours.shade;
     for (const second of shades) pen.fillRect(across(second), 0, Math.max(1, across(1) - across(0)), this.height - BOTTOM);
-    this.label(pen, "right");
+    this.label("right");
     pen.fillStyle = this.colours.quiet;
     if (most) pen.fillText(number(most), LEFT - 5, TOP + 4);
     pen.fillText("0", LEFT - 5, this.height - BOTTOM - 4);
-    this.label(pen, "center");
+    this.label("center");
     times.forEach((time, end) => pen.fillText(time, end ? this.width - RIGHT : LEFT, this.height - 8));
     lines.forEach((values, place) => {
       pen.strokeStyle = this.colours[["first", "second"][place]];

@@ -15,9 +15,14 @@ function pairsThere(variant, moment) {
 }
 
 function drawMap(sheet, variant, time, chosen, followed) {
-  const { pen, width, height, colours } = sheet, at = spots(variant, time, width, height), moment = variant.at(time);
-  const there = pairsThere(variant, moment), looks = new Map(), cuts = moment.down.size > 0;
-  const fresh = time - FRESH * (variant.last - variant.first);
+  const { pen, width, height, colours } = sheet, moment = variant.at(time), there = pairsThere(variant, moment);
+  const fresh = time - FRESH * (variant.last - variant.first), held = new Set(), counted = { there, held };
+  if (followed) for (const [when, broker] of followed[1]) if (when <= time) held.add(broker);
+  // Without movement, a map stays as it is until another second begins, or something strikes.
+  const moves = variant.ways.length > 0 || moment.newest > fresh, since = moves ? time : `${Math.floor(time)} ${moment.struck}`;
+  const shown = `${variant.name} ${variant.version} ${since} ${chosen?.broker} ${chosen?.pair?.key} ${followed?.[0]} ${held.size}`;
+  if (!sheet.clearFor(shown)) return counted;
+  const at = spots(variant, time, width, height), looks = new Map(), cuts = moment.down.size > 0;
   for (const pair of there) {
     let sent = 0, waiting = 0;
     for (const link of pair.links) {
@@ -34,9 +39,9 @@ function drawMap(sheet, variant, time, chosen, followed) {
   }
   for (const look of looks.values()) stroke(pen, at, look);
   pen.setLineDash([]);
-  const held = followed ? drawSpread(pen, at, time, followed, colours) : new Set();
+  if (followed) drawSpread(pen, at, time, followed, colours);
   drawBrokers(sheet, variant, at, moment, chosen, held);
-  return { moment, there, held };
+  return counted;
 }
 
 function stroke(pen, at, { colour, thickness, cut, pairs }) {
@@ -51,12 +56,10 @@ function stroke(pen, at, { colour, thickness, cut, pairs }) {
   pen.stroke();
 }
 
-// The links over which a publication first reached brokers by a time. Returns those brokers.
+// The links over which a publication first reached brokers by a time.
 function drawSpread(pen, at, time, [, visits], colours) {
-  const reached = visits.filter(([when]) => when <= time);
-  const pairs = reached.filter(([, , sender]) => sender >= 0).map(([, broker, sender]) => [sender, broker]);
+  const pairs = visits.filter(([when, , sender]) => when <= time && sender >= 0).map(([, broker, sender]) => [sender, broker]);
   stroke(pen, at, { colour: colours.many, thickness: 3, cut: false, pairs });
-  return new Set(reached.map(([, broker]) => broker));
 }
 
 function drawBrokers({ pen, colours }, variant, at, moment, chosen, held) {

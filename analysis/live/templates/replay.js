@@ -5,7 +5,8 @@ const FOLLOWED_SECONDS = 20, LAST_EVENTS = 4, LAST_MOMENT = 0.999;
 class Replay {
   constructor(root) {
     this.root = root;
-    this.part = name => root.querySelector("." + name);
+    const parts = new Map();
+    this.part = name => parts.get(name) ?? parts.set(name, root.querySelector("." + name)).get(name);
     this.live = root.dataset.feed === "live";
     Object.assign(this, { variants: new Map(), version: 0, over: !this.live, chosen: null, current: null, now: null, following: this.live, playing: false, before: null });
     this.map = new Sheet(this.part("map"));
@@ -67,8 +68,9 @@ class Replay {
     if (this.following) this.now = end;
     this.now = Math.min(end, Math.max(begin, this.now ?? end));
     const counted = variant.courses(), second = Math.min(variant.last, Math.floor(this.now)) - variant.first;
-    Object.assign(part("time"), { min: begin, max: end, value: this.now });
-    this.map.clear();
+    const slider = part("time");
+    if (Number(slider.min) !== begin || Number(slider.max) !== end) Object.assign(slider, { min: begin, max: end });
+    slider.value = this.now;
     const drawn = drawMap(this.map, variant, this.now, this.chosen, followed);
     this.tell(counted, second, drawn);
     const passed = this.now - variant.first, times = [variant.first, variant.last].map(time => this.clock(time, 0));
@@ -90,7 +92,7 @@ class Replay {
       title.dataset.of = shown.key;
       const words = shown.legend.map((text, place) => Object.assign(document.createElement("b"), { textContent: text, className: ["first", "second"][place] }));
       title.replaceChildren(shown.title, ...words.flatMap((word, place) => [place ? ", " : " ", word]));
-      this.sheets.chosen.canvas.hidden = !chosen;
+      this.part("of-chosen").classList.toggle("nothing", !chosen);
       this.sheets.chosen.measure();
     }
     if (chosen) chart("chosen", shown.lines, key);
@@ -101,9 +103,10 @@ class Replay {
     const { variant, followed, now } = this, due = counted.due[second], missing = counted.missing[second];
     const ended = this.over && second === variant.last - variant.first, phase = variant.phaseAt(now);
     const since = followed ? `${(1000 * (now - followed[1][0][0])).toFixed(2)} ms after ${followed[0]} came to ${variant.names[followed[1][0][1]]}` : "";
-    const moment = followed ? since : `${this.clock(now)}${phase ? ", " + phase : ""}`;
-    this.set("moment", moment);
-    this.part("time").setAttribute("aria-valuetext", moment);
+    // Tenths that nobody can read are left out while they pass quickly.
+    const decimals = this.playing && Number(this.part("speed").value) > 1 ? 0 : 1;
+    const moment = followed ? since : `${this.clock(decimals ? now : Math.floor(now), decimals)}${phase ? ", " + phase : ""}`;
+    if (this.set("moment", moment)) this.part("time").setAttribute("aria-valuetext", moment);
     this.set("sentence", followed
       ? `${held.size} of ${variant.names.length} brokers have ${followed[0]}.`
       : !due ? "No notification was due by then."
@@ -126,7 +129,9 @@ class Replay {
 
   set(name, text) {
     const element = this.part(name);
-    if (element.textContent !== text) element.textContent = text;
+    if (element.textContent === text) return false;
+    element.textContent = text;
+    return true;
   }
 
   play() {

@@ -113,7 +113,7 @@ class SeenVariant {
     for (; cursor.struck < strikes.length && strikes[cursor.struck].at <= time; cursor.struck++) {
       const { kind, where, begins, at } = strikes[cursor.struck];
       if (kind === "vanished") cursor.absent.add(where);
-      else if (kind === "appeared") { cursor.absent.delete(where); cursor.appeared.set(where, at); }
+      else if (kind === "appeared") { cursor.absent.delete(where); cursor.appeared.set(where, at); cursor.newest = at; }
       else begins ? cursor.down.set(where, kind) : cursor.down.delete(where);
     }
   }
@@ -128,7 +128,7 @@ class SeenVariant {
       if (kind === "appeared" || kind === "vanished") known.add(where);
     }
     return {
-      time: -Infinity, place: 0, struck: 0, sentAt: NaN, sent: new Map(), waiting: new Map(), work: new Map(), down: new Map(),
+      time: -Infinity, place: 0, struck: 0, sentAt: NaN, newest: -Infinity, sent: new Map(), waiting: new Map(), work: new Map(), down: new Map(),
       absent, appeared: new Map(),
     };
   }

@@ -14,6 +14,7 @@ from command_line.program import app
 from record.errors import BadInputError
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.live import CampaignPages
+from studies.campaign.matrix import CellLine
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
 QUERY = "token=t"
@@ -75,3 +76,19 @@ def test_a_cell_that_is_done_meanwhile_is_told_and_the_end_is_too(campaign: Path
 def test_a_directory_without_a_campaign_has_no_page(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no campaign was begun here"):
         CampaignPages(CampaignDirectory(tmp_path)).answer("/", 0, QUERY)
+
+
+def test_a_cell_whose_result_is_as_before_is_not_read_again(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    line = CampaignDirectory.line
+
+    def counted(directory: CampaignDirectory, key: str) -> CellLine | None:
+        read.append(key)
+        return line(directory, key)
+
+    monkeypatch.setattr(CampaignDirectory, "line", counted)
+    pages, over = CampaignPages(CampaignDirectory(campaign)), threading.Event()
+    over.set()
+    pages.follow(over)
+    assert [page(pages, "/") for _ in range(2)]
+    assert read == ["fixed+kill-1"]
