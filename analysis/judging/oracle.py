@@ -86,6 +86,7 @@ from analysis.judging.rights.duties import Duties, Found, Judgement, proven
 from analysis.judging.rights.interests import Interests, ReadContent, interests_of
 from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
 from analysis.judging.rights.subscribed import Subscribed, moments_of
+from analysis.reading.intervals import NONE
 from analysis.reading.publication_events import UNKNOWN, Published
 from analysis.tables.deliveries import Cause, Right
 from record.log import Event
@@ -195,10 +196,12 @@ class Oracle:
                 return Doubt.OWN_BROKER
             if not accepted and unaccepted.overlaps(published.time, waiting):
                 return Doubt.OWN_BROKER
-        if accepted or (history.own_clients is None and journey.reached):
-            return None
-        session = history.session_outages_of(published.node, published.broker)
-        return Doubt.SESSION if session.overlaps(published.time, waiting) else None
+        session = history.session_of_publisher(published)
+        down = history.session_outages_of(*session)
+        if history.own_clients is None and journey.reached:
+            # Its broker ran on, and may have had no advertisement of its client yet that had settled.
+            down = history.client_outages.get(session, NONE)
+        return Doubt.SESSION if not accepted and down.overlaps(published.time, waiting) else None
 
     def _subscribed(self, interests: tuple[int, ...], flight: Flight) -> Subscribed:
         """The subscriptions of these interests, whenever they were made, as they stand towards a publication."""

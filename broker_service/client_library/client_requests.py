@@ -73,6 +73,8 @@ class SessionLimits:
     reconnect_first: float = 0.05
     """Seconds before a broken stream is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
+    heartbeat: float = 1.0
+    """Seconds of which ten without a sign of life from the broker's host end a stream over a network."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where more could be repeated than a broker recognises."""

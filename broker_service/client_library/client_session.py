@@ -19,6 +19,7 @@ from broker_service.transport.channel import Call, dial
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex, StreamClosedError
 from broker_service.transport.methods import SESSION
+from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
@@ -29,6 +30,10 @@ _LARGEST_BROKER_FRAME = 1 << 26
 
 _FRAMES_AT_ONCE = 16
 """Frames that are encoded together; further requests wait, because the broker may not read."""
+
+_DIAL_ATTEMPTS = 2
+"""Longest back-offs that an attempt to connect over a network may take: the kernel repeats what gets no answer ever
+more rarely, so that a new attempt finds a network that works again sooner."""
 
 _CLOSE_WITHIN = 2.0
 """Seconds that closing a session may take to send the requests that wait."""
@@ -183,10 +188,15 @@ class ClientSession:
         """Serves one stream from its opening to its end. Returns whether the session was closed by this end."""
         stream: _ClientStream | None = None
         try:
-            call = self._call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME, self.make_socket)
+            async with asyncio.timeout(_DIAL_ATTEMPTS * self._limits.reconnect_last if self.make_socket else None):
+                call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME, self.make_socket)
+            self._call = call
+            call.expect_signs_of_life(SILENT_HEARTBEATS * self._limits.heartbeat)
             stream = self._stream = _ClientStream(call, self, self._due_writes)
             await stream.run()
             self._problem = "the broker closed the session"
+        except TimeoutError:
+            self._problem = "no answer"
         except (RpcError, MalformedFrameError, StreamClosedError) as error:
             self._problem = str(error)
         except Exception as error:  # raised by a callback: it ends the stream, not the session

@@ -48,6 +48,7 @@ from broker_service.tracing.trace_writer import FileTrace, NullTrace
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
+from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError
 from record.errors import BrokerDefectError, ProtocolCodeError
@@ -199,6 +200,7 @@ class BrokerServer:
         if len(self._sessions) >= self.config.limits.sessions:
             reason = f"{self.config.limits.sessions} sessions are open already (limits.sessions)"
             raise self._refusal(StatusCode.RESOURCE_EXHAUSTED, name, reason)
+        served.expect_signs_of_life(SILENT_HEARTBEATS * self.config.limits.heartbeat)
         stream = SessionStream(served, self.broker, self._service, self.config.limits)
         self._sessions.add(stream)
         try:

@@ -34,6 +34,10 @@ class Call(RpcStream):
         self._connection.cancel(self)
         self._connection.close()
 
+    def expect_signs_of_life(self, seconds: float) -> None:
+        """Breaks the stream once the other end has been silent for so long."""
+        self._connection.expect_signs_of_life(seconds)
+
     def reset(self) -> None:
         """Resets the connection, as the kernel does for a process that has crashed."""
         self._connection.reset()

@@ -51,6 +51,7 @@ from broker_service.transport.frames import (
     unpadded,
     window_update,
 )
+from broker_service.transport.silence import SilenceWatch
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import STREAM_WINDOW, RpcStream
 
@@ -164,6 +165,11 @@ class Connection(asyncio.Protocol):
             self._http2.close_connection()
             self._flush()
         self._end("this end closed the connection")
+
+    def expect_signs_of_life(self, seconds: float) -> None:
+        """Ends the connection once the other end has been silent for so long, unless it is a Unix socket."""
+        if self._transport is not None:
+            SilenceWatch(self._transport, seconds)
 
     def reset(self) -> None:
         """Ends the connection by a reset. Nothing that waits is sent, and the other end is not told why."""

@@ -40,6 +40,10 @@ class ServedStream(RpcStream):
         """True once the response's headers were sent."""
         self._connection = connection
 
+    def expect_signs_of_life(self, seconds: float) -> None:
+        """Breaks the stream once the other end has been silent for so long."""
+        self._connection.expect_signs_of_life(seconds)
+
     def send(self, message: bytes) -> bool:
         if not self.answered:
             self._connection.answer(self)

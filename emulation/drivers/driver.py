@@ -85,6 +85,8 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     reconnect_first: float = 0.05
     """Seconds before a broken session is opened again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
+    heartbeat: float = 1.0
+    """Seconds of which ten without a sign of life from a broker's host end a session over an access link."""
     keeps_accepted: bool = False
     """True when routing promises to keep what a broker accepted (`Promises.keeps_accepted`): the driver logs the
     acknowledgement of each publication."""
@@ -113,6 +115,7 @@ class Driver:
             message_bytes=config.message_bytes,
             reconnect_first=config.reconnect_first,
             reconnect_last=config.reconnect_last,
+            heartbeat=config.heartbeat,
         )
         for broker, address in config.brokers.items():
             self._add(SessionEnd(broker), address, limits)

@@ -227,6 +227,7 @@ class HostStart:
             message_bytes=limits.message_bytes,
             reconnect_first=limits.reconnect_first,
             reconnect_last=limits.reconnect_last,
+            heartbeat=limits.heartbeat,
             keeps_accepted=self._plan.promises.keeps_accepted,
         )
         path = paths.variant(self._plan.name) / f"{given.name}.json"

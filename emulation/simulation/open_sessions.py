@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from broker_service.client_library.client_requests import SessionLimits
-from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.messages import ClientEvent, ClientRequest
+from broker_service.transport.silence import SILENT_HEARTBEATS
 from emulation.live_overlay import BrokerSettings
 from emulation.planning.calibration import Calibration
 from emulation.simulation.access import AccessLink
@@ -144,10 +144,10 @@ class OpenSessions:
         return [opened.session for opened in self._sessions if opened.access is access]
 
     def cut(self, access: AccessLink, direction: LinkDirection) -> None:
-        """Cuts a direction of an access link. Sessions over it end at both ends when that has lasted for three
+        """Cuts a direction of an access link. Sessions over it end at both ends when that has lasted for ten
         heartbeats."""
         access.cut(direction)
-        silence = MISSED_HEARTBEATS * self._settings.limits.heartbeat
+        silence = SILENT_HEARTBEATS * self._settings.limits.heartbeat
         self.events.after(silence, partial(self._fall_silent, access, access.changes))
 
     def restore(self, access: AccessLink, direction: LinkDirection) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from analysis.judging.histories.adjacency import adjacency_of
-from analysis.judging.histories.client_faults import ClientFaults, SessionElements
+from analysis.judging.histories.client_faults import ClientFaults, SessionElements, begun_with_faults
 from analysis.judging.histories.cuts import cuts_of
 from analysis.judging.histories.fault_costs import (
     cutting_outages,
@@ -109,8 +109,9 @@ def _history(
     explained, broken = explained_sessions(sessions, struck | struck_clients, elements)
     run_end = FOREVER if variant.end is None else variant.end
     returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck, elements=elements)
-    every_fault = [*outages(faults, brokers), *outages(divided.of_clients, divided.names)]
-    returned, missing = returning.bounded(explained, every_fault, run_end)
+    of_clients = divided.client_outages()
+    returned, missing = returning.bounded(explained, [*outages(faults, brokers), *of_clients], run_end)
+    returned = begun_with_faults(returned, of_clients, elements, returning.within)
     happened = VariantOutages(
         faults=faults,
         sessions=returned,
@@ -138,6 +139,15 @@ def _history(
             session: Intervals.of(lasting(outage, settling.within) for outage in found)
             for session, found in returned.items()
         },
+        client_outages={
+            session: Intervals.of(
+                lasting(outage, settling.within)
+                for outage in found
+                if elements.explain(session, outage, struck_clients)
+            )
+            for session, found in returned.items()
+        },
+        at_sites=frozenset(site_of_each_client(sites)),
         struck=struck,
         broken_sessions=broken,
         session_gaps=session_gaps(sessions),

@@ -7,15 +7,19 @@
    broker.
 3. So it costs what a client without a session cannot get, and what it cannot publish: until its session is back and
    its subscriptions have settled again.
+4. A cut shows in the session only once its ends have waited in vain. Where it breaks the session in the end, what was
+   sent since the cut began is lost with the stream, and the session counts as broken from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from analysis.judging.histories.history import Session
+from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
+from analysis.reading.outages import Outage, lasting, outages, separate_targets
 from topology.sites import Site, site_of_each_client
 
 
@@ -40,6 +44,14 @@ class ClientFaults:
             brokers | {site.name for site in sites},
         )
 
+    def client_outages(self) -> list[Outage]:
+        """The outages of clients, sites and directions of access links, of each of these by itself."""
+        return [
+            replace(outage, target=target)
+            for outage in dict.fromkeys(outages(self.of_clients, self.names))
+            for target in separate_targets(outage.target, self.names)
+        ]
+
 
 class SessionElements:
     """The things that each session needs: its broker, and of a client on a site the client, the site and its link."""
@@ -54,6 +66,38 @@ class SessionElements:
         site = self._site_of.get(client)
         elements = () if site is None else _elements(site, client)
         return [broker or "", *elements]
+
+    def explain(self, session: Session, outage: Outage, struck: Mapping[str, Intervals]) -> bool:
+        """True when a session broke while a fault had `struck` its client, its site or its access link."""
+        _, *of_client = self.of(session)
+        return any(struck.get(element, NONE).overlaps(outage.begin, outage.begin) for element in of_client)
+
+
+def begun_with_faults(
+    sessions: Mapping[Session, Sequence[Outage]], faults: Iterable[Outage], elements: SessionElements, within: int
+) -> dict[Session, Sequence[Outage]]:
+    """The outages of sessions, each from the beginning of the fault of its client that explains it. A session may break
+    up to `within` nanoseconds after such a fault."""
+    by_target: dict[str, list[Outage]] = {}
+    for fault in faults:
+        by_target.setdefault(fault.target, []).append(fault)
+    return {
+        session: [
+            replace(
+                down,
+                begin=min(
+                    fault.begin
+                    for fault in (
+                        down,
+                        *(fault for element in elements.of(session) for fault in by_target.get(element, ())),
+                    )
+                    if fault.begin <= down.begin <= lasting(fault, within)[1]
+                ),
+            )
+            for down in found
+        ]
+        for session, found in sessions.items()
+    }
 
 
 def _elements(site: Site, *clients: str) -> Sequence[str]:

@@ -13,6 +13,7 @@ from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.starting import BrokerStart
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
+from analysis.reading.publication_events import Published
 from record.promises import Promises
 from record.time_units import SECOND
 from topology.model import Overlay
@@ -119,6 +120,11 @@ class History:
     session_outages: Mapping[Session, Intervals] = field(default_factory=dict)
     """Each with the time in which its clients' declarations settle again; only those that a fault of the session's
     broker explains."""
+    client_outages: Mapping[Session, Intervals] = field(default_factory=dict)
+    """Those of `session_outages` that a fault of the session's client explains: its broker ran on, and withdrew what
+    the client had declared."""
+    at_sites: frozenset[str] = frozenset()
+    """Clients on sites, which have sessions of their own."""
     struck: Mapping[str, Intervals] = field(default_factory=dict)
     """Time from each own fault, of any kind, until the overlay may have recovered; by broker and direction of a
     link."""
@@ -163,6 +169,11 @@ class History:
         client's session with it broke."""
         gaps = self.session_gaps.get((declared.node, declared.broker), NONE)
         return gaps.overlaps(since, until) or self.restarts.get(declared.broker or "", NONE).overlaps(since, until)
+
+    def session_of_publisher(self, published: Published) -> Session:
+        """The session over which a publication came: the driver's, or one of its client's own at a site."""
+        node = published.node
+        return (f"{node} {published.client}" if published.client in self.at_sites else node), published.broker
 
     def session_outages_of(self, node: str, broker: str | None) -> Intervals:
         return self.session_outages.get((node, broker), NONE)

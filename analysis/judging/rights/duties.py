@@ -69,11 +69,12 @@ class Duties:
         history, published, until = self.history, flight.published, flight.until
         if self.lossy.overlaps(published.time, history.silent.settled(published.time, until)):
             return False
-        down = history.session_outages_of(published.node, published.broker)
+        session = history.session_of_publisher(published)
+        down = history.session_outages_of(*session)
         if history.own_clients is not None:
             if history.own_clients.of(published.broker)[0].overlaps(published.time, until):
                 return False
-            down = history.own_clients.down(published.node, published.broker)
+            down = history.own_clients.down(*session)
         return flight.accepted or (entitled and not down.overlaps(published.time, until))
 
     def owed(self, judgements: Iterable[Judgement], found: Found, flight: Flight) -> list[Judgement]:

@@ -79,3 +79,21 @@ def test_an_access_link_that_is_not_as_asked_is_named(tmp_path: Path, monkeypatc
     judged, summary = run(tmp_path)
     assert {(link.a, link.b) for link in judged.links if link.phase == "before" and not link.ok} == {("B2", "berlin")}
     assert [check.detail for check in summary.audit if "B2 to berlin: " in check.detail]
+
+
+FAULTS = """
+brokers: {limits: {heartbeat: 300ms}}
+faults:
+  - {at: 2s, vanish: berlin, for: 5s}
+  - {at: 9s, crash: S1, for: 1s}
+"""
+
+
+def test_clients_of_real_brokers_vanish_and_crash(tmp_path: Path) -> None:
+    plan = make_plan(load_text(SCENARIO.replace("run: 4s", "run: 12s") + FAULTS, "sites"))
+    outcome = emulate(plan, RUNGS, tmp_path, Console(file=io.StringIO()), lambda: None)
+    (judged,) = outcome.fidelity.variants
+    (summary,) = analyze(outcome.directory, PlainEngine()).variants
+    assert summary.delivery.verdicts == ["correct"]
+    assert summary.delivery.excused
+    assert not [check.detail for check in judged.checks if check.name == "planned faults" and check.verdict != "VALID"]

@@ -63,7 +63,9 @@ def test_every_fault_of_clients_costs_what_its_evidence_excuses(tmp_path: Path) 
         "{at: 22s, link_down: berlin-B3, for: 1s}",
         "{at: 25s, degrade: random-access, delay: 200ms, for: 2s}",
         "{at: 27s, crash: market, for: 2s}",
-        run="30s",
+        "{at: 31s, link_down: market->B1, for: 13s}",
+        "{at: 31s, link_down: B3->oslo, for: 13s}",
+        run="50s",
     )
     assert variant.delivery.verdicts == ["correct"]
     assert not [check.name for check in variant.audit if check.verdict == "INVALID"]
