@@ -121,7 +121,7 @@ class History:
     """Each with the time in which its clients' declarations settle again; only those that a fault of the session's
     broker explains."""
     client_outages: Mapping[Session, Intervals] = field(default_factory=dict)
-    """Those of `session_outages` that a fault of the session's client explains: its broker ran on, and withdrew what
+    """Outages of `session_outages` that a fault of the session's client explains: its broker ran on, and withdrew what
     the client had declared."""
     at_sites: frozenset[str] = frozenset()
     """Clients on sites, which have sessions of their own."""

@@ -1,4 +1,4 @@
-"""Silent ends of connections: the kernel's account of one tells a host that is gone from a client that does not read."""
+"""Silent ends of connections: a host that is gone, told from a client that does not read by the kernel's account."""
 
 from __future__ import annotations
 
