@@ -1,12 +1,19 @@
-"""Names that a shell completes: of shipped files, stored runs, protocols and claims. All others it takes for files."""
+"""Names that a shell completes: of shipped files, stored runs, protocols and claims, and of held runs with their
+brokers and links. All others it takes for files."""
 # ruff: noqa: PLC0415 - a completion loads no more than it needs
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from typer import Context
 
 from record.installation import FILES
+
+if TYPE_CHECKING:
+    from emulation.held.requests import BrokerPlace
 
 VARIABLE = "_BROKERLAB_COMPLETE"
 """The environment variable in which a shell's script asks for completions."""
@@ -49,6 +56,49 @@ def claim_names(incomplete: str) -> list[str]:
     from analysis.claims import load_claims
 
     return _beginning(incomplete, (claim.id for claim in load_claims().claims))
+
+
+def held_names(incomplete: str) -> list[str]:
+    """Names of the held runs of this host."""
+    from emulation.held.held_runs import held_runs
+
+    return _beginning(incomplete, (run.run_id for run in held_runs()))
+
+
+def broker_names(context: Context, incomplete: str) -> list[str]:
+    """Names of the brokers of the held run that a command is for."""
+    return _beginning(incomplete, (place.name for place in _places(context)))
+
+
+def log_names(context: Context, incomplete: str) -> list[str]:
+    """Names of the nodes of a held run that have logs."""
+    from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS
+    from record.log import EMULATOR
+
+    brokers = [place.name for place in _places(context)]
+    return _beginning(incomplete, [*brokers, PUBLISHERS, SUBSCRIBERS, EMULATOR] if brokers else [])
+
+
+def link_names(context: Context, incomplete: str) -> list[str]:
+    """Names of the links of a held run, from either end."""
+    places = _places(context)
+    return _beginning(incomplete, (f"{place.name}-{end.neighbour}" for place in places for end in place.links))
+
+
+def target_names(context: Context, incomplete: str) -> list[str]:
+    """Names of the brokers and links of a held run."""
+    return broker_names(context, incomplete) + link_names(context, incomplete)
+
+
+def _places(context: Context) -> Sequence[BrokerPlace]:
+    """The brokers of the held run that a command is for; none where there is no such run."""
+    from emulation.held.held_runs import held_run
+    from record.errors import UserError
+
+    try:
+        return held_run(context.params.get("run")).status().brokers
+    except UserError:
+        return ()
 
 
 def _shipped(folder: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from command_line.completions import broker_names, held_names, link_names, log_names, target_names
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
 from command_line.options.shared import ScenarioArgument, SetOption, SparkOption, overrides, stored_run
 from record.errors import BadInputError
@@ -30,11 +31,16 @@ RunOption = Annotated[
         "--run",
         metavar="NAME",
         envvar="BROKERLAB_HELD_RUN",
+        autocompletion=held_names,
         help="The run, or a part of its name; needed where several are held.",
     ),
 ]
-BrokerArgument = Annotated[str, typer.Argument(metavar="BROKER", help="The broker's name.")]
-AtOption = Annotated[str, typer.Option("--at", metavar="BROKER", help="The client's broker.")]
+BrokerArgument = Annotated[
+    str, typer.Argument(metavar="BROKER", help="The broker's name.", autocompletion=broker_names)
+]
+AtOption = Annotated[
+    str, typer.Option("--at", metavar="BROKER", help="The client's broker.", autocompletion=broker_names)
+]
 
 
 @app.command(
@@ -119,7 +125,12 @@ def status(*, run: RunOption = None) -> None:
     rich_help_panel=_PANEL, epilog=epilog("brokerlab log B3", "brokerlab log B3 --follow --last 0", codes=_DONE)
 )
 def log(
-    broker: Annotated[str, typer.Argument(metavar="BROKER", help="The broker; or publishers, subscribers, emulator.")],
+    broker: Annotated[
+        str,
+        typer.Argument(
+            metavar="BROKER", help="The broker; or publishers, subscribers, emulator.", autocompletion=log_names
+        ),
+    ],
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is written from now on.")] = False,
     last: Annotated[int, typer.Option(min=0, help="Lines to begin with.")] = 20,
@@ -145,7 +156,10 @@ def log(
 )
 def fault(
     verb: Annotated[str, typer.Argument(metavar="VERB", help="kill, stop, pause, cut, degrade, ...")],
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Brokers or links, by name or role.")],
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET...", help="Brokers or links, by name or role.", autocompletion=target_names),
+    ],
     *,
     lasts: Annotated[
         str | None,
@@ -170,7 +184,11 @@ def fault(
 def heal(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TARGET]...", help="Brokers to restart or resume, links to restore; all by default."),
+        typer.Argument(
+            metavar="[TARGET]...",
+            help="Brokers to restart or resume, links to restore; all by default.",
+            autocompletion=target_names,
+        ),
     ] = None,
     *,
     run: RunOption = None,
@@ -265,7 +283,10 @@ def exec_(
 )
 def capture(
     link: Annotated[
-        str | None, typer.Argument(metavar="LINK", help="The link, such as B1-B2, captured at B1's end.")
+        str | None,
+        typer.Argument(
+            metavar="LINK", help="The link, such as B1-B2, captured at B1's end.", autocompletion=link_names
+        ),
     ] = None,
     *,
     out: Annotated[
