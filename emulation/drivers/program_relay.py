@@ -51,7 +51,7 @@ _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes of a frame from a broker."""
 _MOST_STREAMS = 64
 """Streams of one program at a time."""
-_STALLED = 5 * SECOND
+STALLED = 5 * SECOND
 """Nanoseconds after which a program that does not read is named."""
 
 
@@ -256,9 +256,9 @@ class ProgramRelay:
     def _report(self) -> None:
         now = time.monotonic_ns()
         for passage in self._passages:
-            if passage.waits_since is not None and not passage.told and now - passage.waits_since > _STALLED:
+            if passage.waits_since is not None and not passage.told and now - passage.waits_since > STALLED:
                 passage.told = True
-                text = f"has not read for {_STALLED // SECOND} s; what comes for it waits at its broker"
+                text = f"has not read for {STALLED // SECOND} s; what comes for it waits at its broker"
                 self._tell(passage.client, text)
         report(self.status)
 

@@ -1,0 +1,173 @@
+"""The relay of client programs, with a real broker and programs in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from broker_service.client_library.client import Session
+from broker_service.client_library.client_requests import SessionLimits
+from broker_service.language.wire import encode_predicates
+from broker_service.messages import ClientRequest, Operation
+from broker_service.transport.channel import dial
+from broker_service.transport.methods import SESSION
+from broker_service.transport.status import RpcError, StatusCode
+from broker_service.transport.wire import encode_client_frames, encode_session
+from emulation.drivers import program_relay
+from emulation.drivers.driver import SiteEnd
+from emulation.drivers.instructions import Start
+from emulation.drivers.program_relay import ProgramEnd, ProgramRelay, RelayConfig
+from emulation.drivers.status import Connecting, DriverStatus, Ready, Report, Told
+from tests.broker_service.loopback import QUOTES, STOCK, STOCKS, WITHIN, Loopback, quote
+
+QUICK = SessionLimits(reconnect_first=0.01, reconnect_last=0.05)
+
+
+class Relayed:
+    """A relay of the program S1, whose broker is B1."""
+
+    def __init__(self, overlay: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.reports: asyncio.Queue[Report] = asyncio.Queue()
+        self.log = overlay.log("programs")
+        monkeypatch.setattr(ProgramEnd, "listener", lambda _: self.listener)
+        monkeypatch.setattr(program_relay, "report", self.reports.put_nowait)
+        site = SiteEnd("B1", overlay.address("B1"), 0)
+        programs = {"S1": ProgramEnd(0, site)}
+        self.relay = ProgramRelay(
+            RelayConfig(name="programs", variant="base", log=str(self.log), programs=programs, message_bytes=1 << 16)
+        )
+
+    @asynccontextmanager
+    async def open(self, *, begun: bool = True) -> AsyncIterator[Relayed]:
+        await self.relay.open()
+        assert await self.reported() == Connecting(connected=0, waiting=["S1"])
+        if begun:
+            self.begin()
+        try:
+            async with asyncio.timeout(WITHIN):
+                yield self
+        finally:
+            await self.relay.close()
+
+    def begin(self) -> None:
+        self.relay.follow(Start(time.monotonic_ns()))
+
+    async def reported(self) -> Report:
+        """The next report but for those twice a second."""
+        while isinstance(found := await self.reports.get(), DriverStatus):
+            pass
+        return found
+
+    async def told(self) -> str:
+        while not isinstance(found := await self.reported(), Told):
+            pass
+        return found.text
+
+    def events(self) -> list[tuple[str, str | None]]:
+        lines = map(json.loads, self.log.read_bytes().splitlines())
+        return [(line["event"], line.get("id")) for line in lines if line["event"] not in ("lag", "started", "stopped")]
+
+
+async def test_programs_begin_together_and_what_they_do_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open(begun=False):
+            session = Session(relayed.address)
+            opening = asyncio.create_task(session.transport.open())
+            assert await relayed.reported() == Connecting(connected=1, waiting=[])
+            assert await relayed.reported() == Ready()
+            assert not opening.done()
+            relayed.begin()
+            await opening
+            client = await session.client("S1")
+            await client.advertise("a", QUOTES)
+            await client.subscribe("s", STOCKS)
+            client.publish("p", quote(1.0))
+            assert (await anext(client)).id == "p"
+            await session.transport.close()
+        assert relayed.events() == [
+            ("link_up", None),
+            *((event, id) for id, made in (("a", "advertise"), ("s", "subscribe")) for event in (made, "confirmed")),
+            ("publish", "p"),
+            ("notified", "p"),
+            *(("unadvertise", "a"), ("unsubscribe", "s"), ("confirmed", "a"), ("confirmed", "s")),
+        ]
+        assert relayed.relay.status.notified == 1
+
+
+async def test_a_session_that_its_broker_ends_is_logged_and_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Loopback(tmp_path) as overlay:
+        broker = await overlay.start("B1")
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open(), Session(relayed.address, QUICK) as session:
+            client = await session.client("S1")
+            await client.advertise("a", QUOTES)
+            await client.subscribe("s", STOCKS)
+            back = asyncio.Event()
+            session.transport.on_up = back.set
+            await overlay.stop("B1", broker)
+            await overlay.start("B1", 2)
+            await back.wait()
+            client.publish("p", quote(1.0))
+            assert (await anext(client)).id == "p"
+        events = [event for event, _ in relayed.events()]
+        assert events.count("link_up") == 2
+        down = events.index("link_down")
+        assert events[down + 1 : down + 5] == ["unadvertise", "unsubscribe", "confirmed", "confirmed"]
+        assert events.count("subscribe") == 2
+
+
+async def test_nonsense_ends_the_stream_and_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open():
+            for _ in range(2):
+                call = await dial(relayed.address, SESSION, 1 << 20)
+                await call.read()
+                await call.write(b"\xff\xff")
+                with pytest.raises(RpcError, match="sent a frame that cannot be read") as raised:
+                    await call.read()
+                assert raised.value.code == StatusCode.INVALID_ARGUMENT
+                call.close()
+            assert "sent a frame that cannot be read" in await relayed.told()
+            call = await dial(relayed.address, SESSION, 1 << 20)
+            await call.read()
+            await call.write(bytes(1 << 17))
+            assert "sent a frame that is too large" in await relayed.told()
+            call.close()
+
+
+async def test_a_program_that_does_not_read_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_relay, "STALLED", 0)
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open(), Session(overlay.address("B1")) as session:
+            call = await dial(relayed.address, SESSION, 1 << 20)
+            await call.read()
+            subscription = ClientRequest("S1", 2, Operation.SUBSCRIBE, "s", encode_predicates((STOCK,)))
+            await call.write(encode_session("a session"))
+            for frame in encode_client_frames([ClientRequest("S1", 1, Operation.ATTACH), subscription], 1 << 16):
+                await call.write(frame)
+            await call.read()
+            publisher = await session.client("P1")
+            await publisher.advertise("a", QUOTES)
+            for number in range(200):
+                publisher.publish(f"p{number}", quote(1.0, "x" * 30_000))
+            assert (await relayed.told()).startswith("has not read for ")
+            call.close()
