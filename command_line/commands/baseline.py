@@ -11,6 +11,8 @@ from rich.text import Text
 
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.summary import read_summary
+from command_line.commands.analyze import analysed
+from command_line.commands.answers import Answer
 from command_line.commands.emulate import EmulationRequest, JudgedRun, run_once
 from emulation.runtimes.ladder import AUTO
 from record.errors import BadInputError
@@ -50,9 +52,9 @@ def save_baseline(name: str, runs: Sequence[Path]) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def run_against(request: EmulationRequest, name: str, seed: int | None) -> ExitCode:
+def run_against(request: EmulationRequest, name: str, seed: int | None, answer: Answer) -> ExitCode:
     """Runs every seed of a baseline, or the one given, and holds the figures against it. Raises `UserError`s."""
-    console = Console(highlight=False)
+    console = answer.console
     request.verdict_files.require_writable()
     file = baseline_file(name)
     baseline = read_baseline(file)
@@ -75,6 +77,7 @@ def run_against(request: EmulationRequest, name: str, seed: int | None) -> ExitC
         require_same_plan(baseline, file, manifest.scenario, manifest.runtime.name)
     changes = compared(baseline, _figures(directories))
     _show(console, baseline, file, changes)
+    answer.document({"runs": list(map(analysed, directories)), "against": file, "changes": changes})
     request.verdict_files.write([*_suites(runs), baseline_suite(baseline.scenario, changes)])
     codes = {*(run.code for run in runs), *_codes(changes)}
     return next(code for code in _GRAVEST_FIRST if code in codes)

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from command_line.commands.answers import Answer
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from studies.broker_kit.bench import Bench, Judged
@@ -23,7 +24,6 @@ from studies.broker_kit.programs import CommandHost, Host
 from studies.broker_kit.report import TrialReport
 from studies.broker_kit.rows import RowResult, RowVerdict
 from studies.broker_kit.trial import results, selected
-from studies.junit import require_writable
 from studies.verdict_files import VerdictFiles
 
 
@@ -37,17 +37,15 @@ class BrokerConformanceRequest:
     protocol: str
     rows: Sequence[str]
     environment: Sequence[str]
-    json: Path | None
     verdict_files: VerdictFiles
 
 
-def run_broker_conformance(request: BrokerConformanceRequest) -> ExitCode:
-    """Tries the broker row by row, and prints what it does not keep. Raises `UserError`s."""
+def run_broker_conformance(request: BrokerConformanceRequest, answer: Answer) -> ExitCode:
+    """Tries the broker row by row, and answers with what it does not keep. Raises `UserError`s."""
+    console = answer.console
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # a broker's mistakes are rows here, and no log
     request.verdict_files.require_writable()
-    require_writable(request.json, "--json")
     rows = selected(request.rows)
-    console = Console(highlight=False)
     found: list[RowResult] = []
     interrupted = False
     with _host(request, console) as host, trial_display(console, len(rows)) as shown:
@@ -56,12 +54,11 @@ def run_broker_conformance(request: BrokerConformanceRequest) -> ExitCode:
         except KeyboardInterrupt:
             interrupted = True
     report = TrialReport(request.image or request.command or "", request.level, found)
-    if request.json is not None:
-        report.write_json(request.json)
     request.verdict_files.write(report.suites())
     if interrupted:
         console.print(f"interrupted after {len(found)} of {len(rows)} rows; nothing is left running")
     console.print(report.summary(), markup=False, soft_wrap=True)
+    answer.document(report.content())
     if report.count(RowVerdict.FAILED):
         return ExitCode.VIOLATED
     return ExitCode.INTERRUPTED if interrupted else ExitCode.CORRECT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import violated
+from command_line.commands.answers import Answer
 from command_line.commands.campaign_shrink import shrink_failures
 from command_line.commands.live import LivePage, live_page
 from emulation.ansible import Inventory, read_inventory
@@ -78,8 +78,8 @@ class CampaignRequest:
     """True to serve a page that shows the matrix as it fills."""
 
 
-def run_campaign(request: CampaignRequest) -> ExitCode:
-    """Runs what is not done yet, and shows the matrix. Raises `UserError`s."""
+def run_campaign(request: CampaignRequest, answer: Answer) -> ExitCode:
+    """Runs what is not done yet, and answers with the matrix. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
     request.verdict_files.require_writable()
     campaign, planned = plan_campaign(request)
@@ -101,7 +101,8 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
         summary = directory.summary()
         write_summary(summary, directory.path)
         page = build_report(summary, directory.path)
-        _show(summary, directory, page)
+        _show(_wide(answer.console), summary, directory, page)
+        answer.document({"directory": directory.path, "summary": summary})
         counted = {cell.key: attempt for cell in chosen if (attempt := directory.counted(cell)) is not None}
         request.verdict_files.write(suites_of(campaign.name, chosen, counted, failed, page))
         for line in failure_lines(failed):
@@ -118,11 +119,12 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
     return ExitCode.INTERRUPTED if not whole and code is ExitCode.CORRECT else code
 
 
-def list_cells(request: CampaignRequest) -> ExitCode:
+def list_cells(request: CampaignRequest, answer: Answer) -> ExitCode:
     """Shows the cells of a campaign. Raises `UserError`s."""
     _, planned = plan_campaign(request)
     for cell in planned:
-        sys.stdout.write(f"{cell.key}\n")
+        answer.console.print(cell.key, markup=False, soft_wrap=True)
+    answer.document([cell.key for cell in planned])
     return ExitCode.CORRECT
 
 
@@ -229,9 +231,15 @@ def _pace(options: ExecutorOptions, chosen: Sequence[CampaignCell]) -> float:
     return sum(variant.lasts + _AROUND for variant in variants)
 
 
-def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) -> None:
-    """Prints the matrix, in the width of the terminal, or in full width into a file."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
+def _wide(console: Console) -> Console:
+    """A console for the matrix, which is as wide as the terminal or, in a file, as the matrix."""
+    if not console.is_terminal:
+        console.width = _WIDTH_IN_FILES
+    return console
+
+
+def _show(console: Console, summary: CampaignSummary, directory: CampaignDirectory, page: Path) -> None:
+    """Prints the matrix, and what failed."""
     if summary.matrix:
         console.print(matrix_table(summary))
         console.print()

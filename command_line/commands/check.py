@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
+from command_line.commands.answers import IN_WORDS, Answer
 from emulation.host.reference_loops import loop_times
 from emulation.host.room import Host, this_host
 from emulation.network.model import LinkDriver
@@ -37,9 +36,9 @@ class CheckRequest:
     """Processors of the host that is asked about; those of this host by default."""
 
 
-def check_scenario(request: CheckRequest) -> ExitCode:
+def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode:
     """Checks, rehearses and predicts. Raises `UserError`s."""
-    console = Console(highlight=False)
+    console = answer.console
     plan = make_plan(load(file_of(request.scenario, "scenario"), request.overrides))
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
@@ -53,12 +52,17 @@ def check_scenario(request: CheckRequest) -> ExitCode:
         predictions = predict(plan, costs.on(loop_times()), host)
     for line in (*lines, *(_predicted(predictions, host) if predictions else ())):
         console.print(line, markup=False, soft_wrap=True)
+    refused = ""
     try:
         require_carried(plan.variants, LinkDriver.USERSPACE, host)
     except HostError as error:
+        refused = str(error)
         console.print(f"refused  {error}", markup=False, soft_wrap=True)
-        return ExitCode.HOST
-    return ExitCode.CORRECT
+    variants = [variant.name for variant in plan.variants]
+    answer.document(
+        {"scenario": plan.scenario.name, "variants": variants, "predictions": predictions, "refused": refused}
+    )
+    return ExitCode.HOST if refused else ExitCode.CORRECT
 
 
 def _planned(plan: Plan) -> Iterator[str]:

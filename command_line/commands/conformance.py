@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -11,12 +11,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from command_line.commands.answers import Answer
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from studies.conformance import CaseVerdict, Result, SimulatedCaseRunner, read_all, run_case, run_relation
 from studies.conformance.case_runner import CaseRunner
-from studies.conformance.display import CaseDisplay, display, print_report
+from studies.conformance.display import CaseDisplay, ShowProgress, print_report
 from studies.conformance.junit import suites_of
 from studies.conformance.repeats import run_twice
 from studies.conformance.selection import Selection, in_company, select
@@ -36,12 +37,25 @@ class ConformanceRequest:
     protocols: Sequence[str]
     cases: Sequence[str]
     verdict_files: VerdictFiles
+    show_progress: ShowProgress
+    is_enough: Callable[[Result], bool]
+    """True for a result after which no case is run."""
 
 
-def run_conformance(request: ConformanceRequest) -> ExitCode:
-    """Runs the requested cases and prints each result. Raises `UserError`s."""
+def at_the_end(_: Result) -> bool:
+    """False: all cases are run."""
+    return False
+
+
+def at_a_failure(result: Result) -> bool:
+    """True for the first failure."""
+    return result.verdict is CaseVerdict.FAILED
+
+
+def run_conformance(request: ConformanceRequest, answer: Answer) -> ExitCode:
+    """Runs the requested cases, and answers with the matrix and what failed. Raises `UserError`s."""
     request.verdict_files.require_writable()
-    console = Console(highlight=False)
+    console = answer.console
     # Cases kill brokers, so that broken sessions are expected.
     logging.getLogger("broker_service.client_library.client_session").setLevel(logging.ERROR)
     runtimes = _runtimes(request.runtimes)
@@ -53,21 +67,26 @@ def run_conformance(request: ConformanceRequest) -> ExitCode:
     with Interrupt() as interrupt:
         try:
             with (
-                display(console, total) as shown,
+                request.show_progress(console, total) as shown,
                 closing(_results(selection, runtimes, interrupt, console, shown)) as coming,
             ):
                 for result in coming:
                     results.append(result)
                     shown.done(result)
                     interrupt.check()
+                    if request.is_enough(result):
+                        break
         except (Interrupted, QuickStop):
             interrupted = True
         finally:
             if results:
                 print_report(console, results)
+            answer.document({"results": results})
     request.verdict_files.write(suites_of(results))
     if interrupted:
         console.print(f"interrupted after {len(results)} of {total}; nothing is left running")
+    elif len(results) < total:
+        console.print(f"ended at the first failure, after {len(results):,} of {total:,}")
     if any(result.defect for result in results):
         return ExitCode.BROKER_DEFECT
     if any(result.verdict is CaseVerdict.FAILED for result in results):

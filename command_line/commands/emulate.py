@@ -21,6 +21,8 @@ from analysis.tables.event_choice import EventTable
 from broker_service.routing import protocol_named
 from broker_service.routing.outside import label
 from broker_service.routing.program.references import PREFIX, argv_of
+from command_line.commands.analyze import analysed
+from command_line.commands.answers import Answer
 from command_line.commands.live import LivePage, live_page
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
@@ -100,11 +102,12 @@ class JudgedRun:
     """The verdicts as JUnit cases; None where nothing was judged."""
 
 
-def run_scenario(request: EmulationRequest) -> ExitCode:
+def run_scenario(request: EmulationRequest, answer: Answer) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
     request.verdict_files.require_writable()
     with request.engine:
-        ended = run_once(request, Console(highlight=False))
+        ended = run_once(request, answer.console)
+    answer.document({"runs": [] if ended.directory is None else [analysed(ended.directory)]})
     if ended.suite is not None:
         request.verdict_files.write([ended.suite])
     return ended.code

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from analysis.tables.summary import BROKER_DEFECT
+from command_line.commands.answers import IN_WORDS, Answer
 from command_line.commands.progress import shown_progress
 from emulation.planning.plan import make_run_id
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
@@ -29,7 +31,7 @@ from studies.exploration.judged_run import judging_room
 from studies.exploration.junit import suite_of
 from studies.exploration.real_runs import RealRuns
 from studies.exploration.report import build_page
-from studies.exploration.saved import save_account, saved_account
+from studies.exploration.saved import FILE, save_account, saved_account
 from studies.exploration.sentences import account_lines, findings_in_words, rarest, runs_in_words
 from studies.exploration.surroundings import Surroundings
 from studies.exploration.workers import Explorer, workers
@@ -54,10 +56,10 @@ class ExplorationRequest:
     junit: Path | None = None
 
 
-def explore_around(request: ExplorationRequest) -> ExitCode:
-    """Explores around a scenario and prints what is found. Raises `UserError`s."""
+def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> ExitCode:
+    """Explores around a scenario and answers with what is found. Raises `UserError`s."""
     require_writable(request.junit)
-    console = Console(highlight=False)
+    console = answer.console
     rungs = None if request.confirm is None else _rungs(request.confirm, console)
     scenario = load(file_of(request.file, "scenario"))
     surroundings = Surroundings.of(scenario, request.protocol)
@@ -91,6 +93,7 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
         write_junit([suite_of(f"explored {title}", account, exploration.seconds, directory)], request.junit)
     for line in closing_lines(exploration, page):
         console.print(line, markup=False, soft_wrap=True)
+    answer.document({"directory": directory, "exploration": msgspec.Raw((directory / FILE).read_bytes())})
     return _exit_code(account, interrupted=interrupted)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 
 from rich.console import Console
 
-from command_line.commands.hosts_check import HostsCheck, as_tables
+from command_line.commands.answers import IN_WORDS, Answer
+from command_line.commands.hosts_check import HostsCheck, print_check
 from emulation.ansible import PlayCancelledError, Played, TaskResult, play
 from emulation.host.room import Host, shared_by
 from emulation.multi_host.connection import connections
@@ -93,16 +94,16 @@ def prepare_hosts(inventory: Path) -> ExitCode:
             stage.play("prepare.yml", {})
         except PlayCancelledError:
             return _interrupted(stage.console)
-        return _check(stage, None, as_tables)
+        return _check(stage, None, IN_WORDS)
 
 
-def check_hosts(request: HostsCheckRequest, show: Callable[[HostsCheck], None]) -> ExitCode:
+def check_hosts(request: HostsCheckRequest, answer: Answer) -> ExitCode:
     """`brokerlab hosts check`. Progress goes to the standard error output. Raises `UserError`s."""
     plan = None
     if request.scenario is not None:
         plan = make_plan(load(file_of(request.scenario, "scenario"), request.overrides))
     with _stage(request.inventory, Console(highlight=False, stderr=True)) as stage:
-        return _check(stage, plan, show)
+        return _check(stage, plan, answer)
 
 
 def shared_host(inventory: Path, most: int) -> tuple[Host, LoopTimes]:
@@ -139,14 +140,15 @@ def _examined(stage: _Stage, variables: Mapping[str, Any]) -> Played:
     return stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members) | dict(variables))
 
 
-def _check(stage: _Stage, plan: Plan | None, show: Callable[[HostsCheck], None]) -> ExitCode:
-    """Examines and tests the hosts, and shows what they carry: also of a plan, if there is one."""
+def _check(stage: _Stage, plan: Plan | None, answer: Answer) -> ExitCode:
+    """Examines and tests the hosts, and answers with what they carry: also of a plan, if there is one."""
     stage.console.print(f"testing each host for {SECONDS:g} s", markup=False)
     try:
         found = HostsCheck.of(stage.hosts.members, _examined(stage, {"self_test_seconds": SECONDS}), plan)
     except PlayCancelledError:
         return _interrupted(stage.console)
-    show(found)
+    print_check(answer.console, found)
+    answer.document(found)
     return ExitCode.HOST if found.refused or any(host.obstacles for host in found.hosts) else ExitCode.CORRECT
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Self
 
 import msgspec
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -104,14 +103,8 @@ def _require_predictable(variant: VariantPlan) -> None:
         raise BadInputError("brokers of your own cannot be rehearsed in virtual time: leave the scenario out")
 
 
-def as_json(found: HostsCheck) -> None:
-    """Prints one JSON document."""
-    typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
-
-
-def as_tables(found: HostsCheck) -> None:
+def print_check(console: Console, found: HostsCheck) -> None:
     """Prints tables and sentences."""
-    console = Console(highlight=False)
     widen(console)
     console.print(_hosts(found.hosts))
     for host in found.hosts:

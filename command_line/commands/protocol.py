@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from broker_service.routing.program.references import PREFIX
+from command_line.commands.answers import Answer
 from record.exit_codes import ExitCode
 from studies.conformance import CaseVerdict
 from studies.conformance.display import explanation
@@ -28,15 +29,18 @@ def make_protocol(name: str, language: str) -> None:
         console.print(f"then: {command}", markup=False, soft_wrap=True)
 
 
-def check_protocol(protocol: str, *, faults: bool) -> ExitCode:
-    """Tries a protocol of one's own, a file's or a program, and prints what failed. Raises `UserError`s."""
-    console = Console(highlight=False)
+def check_protocol(protocol: str, answer: Answer, *, faults: bool) -> ExitCode:
+    """Tries a protocol of one's own, a file's or a program, and answers with what failed. Raises `UserError`s."""
+    console = answer.console
     reference = protocol if protocol.startswith(PREFIX) else str(Path(protocol).absolute())
     counts = dict.fromkeys(CaseVerdict, 0)
+    results = []
     for result in trial(reference, (*WITHOUT_FAULTS, *(WITH_FAULTS if faults else ()))):
         counts[result.verdict] += 1
+        results.append(result)
         if result.defect:
             console.print(f"case {result.case}: {result.defect}", markup=False, soft_wrap=True)
+            answer.document({"protocol": protocol, "results": results})
             return ExitCode.BROKER_DEFECT
         if result.verdict is CaseVerdict.FAILED and counts[CaseVerdict.FAILED] <= _MOST_EXPLAINED:
             console.print(f"case {result.case} failed:", markup=False, soft_wrap=True)
@@ -44,4 +48,5 @@ def check_protocol(protocol: str, *, faults: bool) -> ExitCode:
                 console.print(f"  {line}", markup=False, soft_wrap=True)
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     console.print(f"{protocol}: {words}", markup=False, soft_wrap=True)
+    answer.document({"protocol": protocol, "results": results})
     return ExitCode.VIOLATED if counts[CaseVerdict.FAILED] else ExitCode.CORRECT

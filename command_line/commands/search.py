@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
+from command_line.commands.answers import Answer
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
@@ -40,8 +40,8 @@ class SearchRequest:
     fresh: bool
 
 
-def run_search(request: SearchRequest) -> ExitCode:
-    """Runs what is not done yet, and shows what each variant carries. Raises `UserError`s."""
+def run_search(request: SearchRequest, answer: Answer) -> ExitCode:
+    """Runs what is not done yet, and answers with what each variant carries. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
     if request.runtime not in RUNTIMES or request.runtime == AUTO:
         raise BadInputError(f"--runtime {request.runtime}: choose {', '.join(RUNTIMES)}")
@@ -68,7 +68,8 @@ def run_search(request: SearchRequest) -> ExitCode:
         summary = _summary(search, capacities, request.runtime)
         write_json(store.path / _SUMMARY, summary)
         page = build_page(summary, store.path)
-    _show(summary, store.path, page)
+    _show(answer.console, summary, store.path, page)
+    answer.document({"directory": store.path, "summary": summary})
     return ExitCode.CORRECT
 
 
@@ -88,8 +89,9 @@ def _summary(search: SaturationSearch, capacities: Sequence[Capacity], runtime: 
     )
 
 
-def _show(summary: SaturationSummary, directory: Path, page: Path) -> None:
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
+def _show(console: Console, summary: SaturationSummary, directory: Path, page: Path) -> None:
+    if not console.is_terminal:
+        console.width = _WIDTH_IN_FILES
     console.print(title(summary), style="bold", markup=False, soft_wrap=True)
     console.print(f"A load holds while {summary.conditions}.\n", markup=False, soft_wrap=True)
     console.print(capacity_table(summary))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.console import Console
-
+from command_line.commands.answers import Answer
 from emulation.held.held_runs import HeldRun, held_run, held_runs
 from emulation.held.requests import Status
 from emulation.run.progress import duration
@@ -13,15 +12,16 @@ from record.exit_codes import ExitCode
 from scenario.sections.units import SIZE
 
 
-def show_status(name: str | None) -> ExitCode:
-    """Shows the run of this name, or all. Raises `UserError`s."""
+def show_status(name: str | None, answer: Answer) -> ExitCode:
+    """Answers with the state of the run of this name, or of all. Raises `UserError`s."""
     found = list(held_runs()) if name is None else [held_run(name)]
     if not found:
         held_run(None)  # raises, and says what to do
-    console = Console(highlight=False)
-    for run in found:
-        for line in _lines(run, run.status()):
-            console.print(line, markup=False, soft_wrap=True)
+    states = [(run, run.status()) for run in found]
+    for run, status in states:
+        for line in _lines(run, status):
+            answer.console.print(line, markup=False, soft_wrap=True)
+    answer.document([{"run": run.run_id, "directory": run.directory, "status": status} for run, status in states])
     return ExitCode.CORRECT
 
 

@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from command_line.commands.answers import Answer
 from command_line.commands.topology_source import Source, TopologyRequest, resolve
 from record.errors import DISK_IS_FULL, BadInputError, HostError
 from record.exit_codes import ExitCode
@@ -103,31 +104,38 @@ def show_json(request: TopologyRequest) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def check(request: TopologyRequest, refused: frozenset[Severity], limit: int) -> ExitCode:
-    """Prints findings; the exit code is bad input if one has a refused severity. Raises `BadInputError`."""
+def check(request: TopologyRequest, refused: frozenset[Severity], limit: int, answer: Answer) -> ExitCode:
+    """Answers with findings; the exit code is bad input if one has a refused severity. Raises `BadInputError`."""
     source = resolve(request)
     matrix = isinstance(source.topology, LatencyMatrixTopology)
     findings = list(inspect_mesh(source.mesh()) if matrix else inspect_overlay(source.overlay()))
-    console = Console(highlight=False, soft_wrap=True)
+    console = answer.console
     _print_findings(console, source.title, findings, limit)
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     found = f"errors: {errors}, warnings: {len(findings) - errors}" if findings else "nothing odd"
-    console.print(f"{source.title}: {found}", markup=False)
+    console.print(f"{source.title}: {found}", markup=False, soft_wrap=True)
+    answer.document({"source": source.title, "findings": findings})
     return ExitCode.BAD_INPUT if any(finding.severity in refused for finding in findings) else ExitCode.CORRECT
 
 
-def list_kinds(kind: str | None) -> ExitCode:
+def list_kinds(kind: str | None, answer: Answer) -> ExitCode:
     """All kinds and the papers' topologies, or the fields of one kind. Raises `BadInputError`."""
-    console = Console(highlight=False)
+    console = answer.console
     if kind is None:
-        _print_table(console, "kinds", {name: section.__doc__ or "" for name, section in KINDS.items()})
-        _print_table(console, "topologies of the papers", {name: entry.source for name, entry in PAPERS.items()})
+        kinds = {name: section.__doc__ or "" for name, section in KINDS.items()}
+        papers = {name: entry.source for name, entry in PAPERS.items()}
+        _print_table(console, "kinds", kinds)
+        _print_table(console, "topologies of the papers", papers)
+        answer.document({"kinds": kinds, "papers": papers})
     elif kind in KINDS:
-        table = Table("field", "takes", "default", "meaning", box=None, pad_edge=False)
-        for row in fields_table(KINDS[kind]):
-            table.add_row(*(cell.replace("`", "") for cell in row))
+        titles = ("field", "takes", "default", "meaning")
+        table = Table(*titles, box=None, pad_edge=False)
+        rows = [[cell.replace("`", "") for cell in row] for row in fields_table(KINDS[kind])]
+        for row in rows:
+            table.add_row(*row)
         console.print(KINDS[kind].__doc__, markup=False)
         console.print(table)
+        answer.document({"kind": kind, "fields": [dict(zip(titles, row, strict=True)) for row in rows]})
     elif kind in PAPERS:
         entry = PAPERS[kind]
         section = entry.topology.model_dump(mode="json", exclude_unset=True)
@@ -137,6 +145,7 @@ def list_kinds(kind: str | None) -> ExitCode:
             "same as": msgspec.json.encode(section).decode(),
         }
         _print_table(console, kind, fields)
+        answer.document({"topology": kind, **fields})
     else:
         raise BadInputError(f"{kind}: not a kind of topology{suggestion(kind, [*KINDS, *PAPERS])}")
     return ExitCode.CORRECT
@@ -190,9 +199,9 @@ def _print_findings(console: Console, title: str, findings: list[Finding], limit
         alike = list(group)
         for finding in alike[:limit]:
             text = f"{title}: {severity}: {finding.element}: {subject}: {finding.message}"
-            console.print(text, markup=False, style="red" if severity is Severity.ERROR else None)
+            console.print(text, markup=False, soft_wrap=True, style="red" if severity is Severity.ERROR else None)
         if len(alike) > limit:
-            console.print(f"{title}: ... and {len(alike) - limit} more of {subject}", markup=False)
+            console.print(f"{title}: ... and {len(alike) - limit} more of {subject}", markup=False, soft_wrap=True)
 
 
 def _print_table(console: Console, title: str, rows: Mapping[str, str]) -> None:

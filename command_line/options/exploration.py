@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from command_line.options.shared import JunitOption, ScenarioArgument, duration
+from command_line.options.shared import JsonOption, JunitOption, ScenarioArgument, answer, duration
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -66,6 +66,7 @@ def explore(
             show_default=False,
         ),
     ] = None,
+    json: JsonOption = False,
     junit: JunitOption = None,
 ) -> None:
     """Make runs that nobody has thought of around a scenario, in virtual time, and show what breaks."""
@@ -83,4 +84,4 @@ def explore(
         confirm=confirm,
         junit=junit,
     )
-    raise typer.Exit(explore_around(request))
+    raise typer.Exit(explore_around(request, answer(json)))

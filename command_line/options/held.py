@@ -13,7 +13,15 @@ import typer
 
 from command_line.completions import broker_names, held_names, link_names, log_names, target_names
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
-from command_line.options.shared import ScenarioArgument, SetOption, SparkOption, overrides, stored_run
+from command_line.options.shared import (
+    JsonOption,
+    ScenarioArgument,
+    SetOption,
+    SparkOption,
+    answer,
+    overrides,
+    stored_run,
+)
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
@@ -114,11 +122,11 @@ def down(*, run: RunOption = None) -> None:
 
 
 @app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab status", codes=_DONE))
-def status(*, run: RunOption = None) -> None:
+def status(*, run: RunOption = None, json: JsonOption = False) -> None:
     """Show the held runs of this host: brokers, clients, faults in effect, and when each ends by itself."""
     from command_line.commands.status import show_status
 
-    raise typer.Exit(show_status(run))
+    raise typer.Exit(show_status(run, answer(json)))
 
 
 @app.command(

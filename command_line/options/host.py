@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
+from command_line.options.shared import JsonOption, answer
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -43,15 +44,17 @@ def calibrate(
 
 
 @app.command(
-    epilog=epilog("brokerlab doctor", codes={ExitCode.CORRECT: "always, because simulated runs work anywhere"})
+    epilog=epilog(
+        "brokerlab doctor",
+        "brokerlab doctor --json",
+        codes={ExitCode.CORRECT: "always, because simulated runs work anywhere"},
+    )
 )
-def doctor() -> None:
+def doctor(*, json: JsonOption = False) -> None:
     """Show the capabilities of this host, the missing ones, and their remedies."""
-    from rich.console import Console
+    from command_line.commands.doctor import examine_host
 
-    from emulation.upkeep.doctor import report
-
-    raise typer.Exit(report(Console(highlight=False)))
+    raise typer.Exit(examine_host(answer(json)))
 
 
 @app.command(

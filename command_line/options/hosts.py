@@ -10,7 +10,7 @@ import typer
 
 from command_line.completions import scenario_names
 from command_line.help import BAD_INPUT, HELP_OPTIONS, INTERRUPTED, epilog
-from command_line.options.shared import SetOption, overrides
+from command_line.options.shared import JsonOption, SetOption, answer, overrides
 from record.exit_codes import ExitCode
 
 app = typer.Typer(
@@ -66,13 +66,12 @@ def check(
     ] = None,
     *,
     settings: SetOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Show the capabilities of each host, the obstacles to the others, and what it carries by a test of 5 s."""
-    from command_line.commands import hosts, hosts_check
+    from command_line.commands.hosts import HostsCheckRequest, check_hosts
 
-    request = hosts.HostsCheckRequest(inventory, scenario, overrides(settings))
-    raise typer.Exit(hosts.check_hosts(request, hosts_check.as_json if as_json else hosts_check.as_tables))
+    raise typer.Exit(check_hosts(HostsCheckRequest(inventory, scenario, overrides(settings)), answer(json)))
 
 
 @app.command(

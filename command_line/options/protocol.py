@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HELP_OPTIONS, epilog
+from command_line.options.shared import JsonOption, answer
 from record.exit_codes import ExitCode
 
 app = typer.Typer(
@@ -58,8 +59,9 @@ def check(
     faults: Annotated[
         bool, typer.Option("--faults", help="Also cases in which brokers and links fail, and clients move.")
     ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Run the cases that every protocol has to pass, in the simulator, and say what is wrong."""
     from command_line.commands.protocol import check_protocol
 
-    raise typer.Exit(check_protocol(protocol, faults=faults))
+    raise typer.Exit(check_protocol(protocol, answer(json), faults=faults))

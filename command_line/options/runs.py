@@ -13,6 +13,7 @@ from command_line.commands.answer_format import Format
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
 from command_line.options.shared import (
     EventsOption,
+    JsonOption,
     JunitOption,
     RunArgument,
     RunsArgument,
@@ -20,6 +21,7 @@ from command_line.options.shared import (
     SetOption,
     SparkOption,
     SummaryOption,
+    answer,
     overrides,
     spark_master,
 )
@@ -52,11 +54,13 @@ def check(
         Path | None,
         typer.Option(metavar="FILE", help="Costs of a run (`brokerlab calibrate`); the shipped ones by default."),
     ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Check a scenario without running it: is it valid, what will it do, and does this host carry it?"""
     from command_line.commands.check import CheckRequest, check_scenario
 
-    raise typer.Exit(check_scenario(CheckRequest(scenario, overrides(set_), calibration, processors)))
+    request = CheckRequest(scenario, overrides(set_), calibration, processors)
+    raise typer.Exit(check_scenario(request, answer(json)))
 
 
 @app.command(
@@ -124,6 +128,7 @@ def emulate(
             "--live", help="Serve a page on loopback that shows the run while it goes on, from its logs alone."
         ),
     ] = False,
+    json: JsonOption = False,
     speed: Annotated[
         float | None,
         typer.Option(
@@ -150,7 +155,8 @@ def emulate(
     request = EmulationRequest(
         file, changed, runtime, links, out, report, calibration, engine, events, hosts, files, twin, live, speed
     )
-    raise typer.Exit(run_scenario(request) if against is None else run_against(request, against, seed))
+    form = answer(json)
+    raise typer.Exit(run_scenario(request, form) if against is None else run_against(request, against, seed, form))
 
 
 @app.command(
@@ -180,6 +186,7 @@ def analyze(
     ] = None,
     spark: SparkOption = None,
     events: EventsOption = EventTable.ALL,
+    json: JsonOption = False,
     junit: JunitOption = None,
     summary_md: SummaryOption = None,
 ) -> None:
@@ -194,7 +201,7 @@ def analyze(
     spark_master(master)
     with_spark = master is not None or spark or (spark is None and spark_is_here())
     engine: Engine = SparkEngine(master) if with_spark else plain_engine()
-    raise typer.Exit(analyze_run(run, engine, VerdictFiles(junit, summary_md), events))
+    raise typer.Exit(analyze_run(run, engine, VerdictFiles(junit, summary_md), events, answer(json)))
 
 
 @app.command(
@@ -270,7 +277,7 @@ def compare(
             "delay (the mean), p50, p95, p99, messages, matching.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Set two analysed runs side by side: delays, messages, matching, deliveries, and which variant is fastest."""
     from command_line.commands import compare as commands

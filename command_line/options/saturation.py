@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from command_line.options.shared import JobsOption, ScenarioArgument, SetOption, overrides
+from command_line.options.shared import JobsOption, JsonOption, ScenarioArgument, SetOption, answer, overrides
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -36,6 +36,7 @@ def search(
         typer.Option(help="The search's directory; runs/searches/NAME by default.", show_default=False),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Remove earlier results and start again.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Find the highest load that each variant of a scenario carries, by bisection over several seeds."""
     from command_line.commands.search import SearchRequest, run_search
@@ -44,4 +45,4 @@ def search(
     request = SearchRequest(
         file=file_of(scenario, "scenario"), overrides=overrides(set_), runtime=runtime, out=out, jobs=jobs, fresh=fresh
     )
-    raise typer.Exit(run_search(request))
+    raise typer.Exit(run_search(request, answer(json)))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analysis.tables.event_choice import EventTable
 from command_line.completions import campaign_names, run_names, scenario_names
 from record.errors import BadInputError
+
+if TYPE_CHECKING:
+    from command_line.commands.answers import Answer
 
 ScenarioArgument = Annotated[
     Path,
@@ -76,6 +79,10 @@ SummaryOption = Annotated[
     typer.Option("--summary-md", metavar="FILE", help="Also write the verdicts as Markdown.", show_default=False),
 ]
 
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document; what is for people goes to the standard error output.")
+]
+
 JunitOption = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Also write the verdicts as JUnit XML.", show_default=False),
@@ -109,11 +116,18 @@ def duration(option: str, text: str) -> float:
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s|sc)://.+|yarn")
 
 
-def spark_master(name: str | None, option: str = "--master") -> str | None:
+def answer(json: bool) -> Answer:
+    """The form of the answer that `--json` asks for."""
+    from command_line.commands.answers import AsDocument, InWords  # noqa: PLC0415 - `brokerlab --help` answers at once
+
+    return AsDocument() if json else InWords()
+
+
+def spark_master(name: str | None) -> str | None:
     """A valid name of a Spark master. Raises `BadInputError`, because Spark reports an invalid one late and in Java."""
     if name is not None and _MASTER.fullmatch(name) is None:
         raise BadInputError(
-            f"{option} {name}: write spark://HOST:PORT, or local[N] for N cores of this host, "
+            f"--master {name}: write spark://HOST:PORT, or local[N] for N cores of this host, "
             "or sc://HOST:PORT for a server of Spark Connect"
         )
     return name

@@ -13,9 +13,11 @@ from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
 from command_line.options.shared import (
     CampaignArgument,
     JobsOption,
+    JsonOption,
     JunitOption,
     SetOption,
     SummaryOption,
+    answer,
     overrides,
     spark_master,
 )
@@ -23,11 +25,11 @@ from record.exit_codes import ExitCode
 
 app = typer.Typer()
 
-_InventoryOption = Annotated[
+_HostsOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE",
-        help="Ansible inventory of the hosts that share the cells; this host by default.",
+        metavar="INVENTORY",
+        help="Hosts that share the cells (`brokerlab hosts`, docs/hosts.md); this host by default.",
         show_default=False,
     ),
 ]
@@ -61,7 +63,7 @@ _ShrinkOnOption = Annotated[
 @app.command(
     epilog=epilog(
         "brokerlab campaign campaigns/kill-one.yaml",
-        "brokerlab campaign campaigns/kill-random.yaml --inventory hosts.ini --keep-runs all",
+        "brokerlab campaign campaigns/kill-random.yaml --hosts hosts.ini --keep-runs all",
         "brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --shrink",
         "brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --master local[2]",
         "brokerlab campaign campaigns/kill-one.yaml --cell 3+edge-2 --out /tmp/one",
@@ -84,7 +86,7 @@ def campaign(
         Path | None,
         typer.Option(help="The campaign's directory; runs/campaigns/NAME by default.", show_default=False),
     ] = None,
-    inventory: _InventoryOption = None,
+    hosts: _HostsOption = None,
     runtime: _RuntimeOption = None,
     jobs: JobsOption = None,
     master: _MasterOption = None,
@@ -101,6 +103,7 @@ def campaign(
     ] = False,
     shrink_on: _ShrinkOnOption = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
+    json: JsonOption = False,
     junit: JunitOption = None,
     summary_md: SummaryOption = None,
     live: Annotated[
@@ -120,7 +123,7 @@ def campaign(
     request = CampaignRequest(
         file=file_of(file, "campaign"),
         out=out,
-        inventory=inventory,
+        inventory=hosts,
         runtime=runtime,
         retries=retries,
         jobs=jobs,
@@ -133,7 +136,7 @@ def campaign(
         verdict_files=VerdictFiles(junit, summary_md),
         live=live,
     )
-    raise typer.Exit(list_cells(request) if list_ else run_campaign(request))
+    raise typer.Exit(list_cells(request, answer(json)) if list_ else run_campaign(request, answer(json)))
 
 
 @app.command(
@@ -144,7 +147,7 @@ def campaign(
         "brokerlab reproduce tid-5a",
         "brokerlab reproduce tid --seeds 10 --json > claims.json",
         "brokerlab reproduce tid-5a --seeds 20..39",
-        "brokerlab reproduce --spark-master spark://host:7077",
+        "brokerlab reproduce --master spark://host:7077",
         "brokerlab reproduce tid-5c --runtime container --seeds 2",
         "brokerlab reproduce tid-fail --runtime container --set time_dilation=5",
         "brokerlab reproduce --list",
@@ -190,10 +193,9 @@ def reproduce(
         typer.Option(help="Runtime of the brokers: simulated, container or process; the last two run in real time."),
     ] = "simulated",
     jobs: JobsOption = None,
-    spark_master_: Annotated[
+    master: Annotated[
         str | None,
         typer.Option(
-            "--spark-master",
             metavar="URL",
             help="Spread the simulations over Spark: local[*], spark://host:7077 or sc://host:15002.",
             show_default=False,
@@ -204,7 +206,7 @@ def reproduce(
     keep_runs: Annotated[
         bool, typer.Option("--keep-runs", help="Keep all run directories, with some 100 MB of logs each.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Measure the papers' claims over several seeds, and compare them with the published values."""
     from command_line.commands.reproduce import (
@@ -231,7 +233,7 @@ def reproduce(
             retries=0,
             keep=Keep.ALL if keep_runs else Keep.NONE,
             jobs=jobs,
-            master=spark_master(spark_master_, "--spark-master"),
+            master=spark_master(master),
         ),
         out=out,
         fresh=fresh,
@@ -246,7 +248,8 @@ def reproduce(
         "brokerlab conformance tests/conformance/*.json",
         "brokerlab conformance tests/conformance/lines.json --runtime container --protocol tid-fixed",
         "brokerlab conformance my-case.json --case two-subscribers-one-match --runtime all --junit results.xml",
-        "brokerlab conformance --image my/broker --level 2 --json conformance.json",
+        "brokerlab conformance tests/conformance/*.json --fail-fast",
+        "brokerlab conformance --image my/broker --level 2 --json > conformance.json",
         "brokerlab conformance --command ./broker --level 1 --row session --row 'A-*'",
         codes={
             ExitCode.CORRECT: "every case that was run passed",
@@ -290,10 +293,6 @@ def conformance(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Variable of the broker; may be repeated.", show_default=False),
     ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write all rows of the contract as JSON.", show_default=False),
-    ] = None,
     runtime: Annotated[
         list[str] | None,
         typer.Option(
@@ -314,6 +313,9 @@ def conformance(
     case: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Run only this case; may be repeated.", show_default=False)
     ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print a line for each case that passes, too.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first case that fails.")] = False,
+    json: JsonOption = False,
     junit: JunitOption = None,
     summary_md: SummaryOption = None,
 ) -> None:
@@ -322,29 +324,36 @@ def conformance(
 
     written = VerdictFiles(junit, summary_md)
     if image is not None or command is not None:
-        from command_line.commands.broker_conformance import BrokerConformanceRequest, run_broker_conformance
+        from command_line.commands import broker_conformance
 
-        for option, given in (("FILE", files), ("--runtime", runtime), ("--case", case)):
+        for option, given in (
+            ("FILE", files), ("--runtime", runtime), ("--case", case), ("--verbose", verbose),
+            ("--fail-fast", fail_fast),
+        ):  # fmt: skip
             if given:
                 raise typer.BadParameter(f"{option} is for cases of protocols; leave it out, or --image and --command")
-        raise typer.Exit(
-            run_broker_conformance(
-                BrokerConformanceRequest(
-                    image=image,
-                    command=command,
-                    level=level,
-                    protocol=(protocol or ["foreign"])[0],
-                    rows=row or [],
-                    environment=environment or [],
-                    json=json,
-                    verdict_files=written,
-                )
-            )
+        tried = broker_conformance.BrokerConformanceRequest(
+            image=image,
+            command=command,
+            level=level,
+            protocol=(protocol or ["foreign"])[0],
+            rows=row or [],
+            environment=environment or [],
+            verdict_files=written,
         )
-    from command_line.commands.conformance import SIMULATED, ConformanceRequest, run_conformance
+        raise typer.Exit(broker_conformance.run_broker_conformance(tried, answer(json)))
+    from command_line.commands import conformance as cases
+    from studies.conformance.display import every_result, failures_only
 
     if not files:
         raise typer.BadParameter("name files with cases, or a broker by --image or --command")
-    raise typer.Exit(
-        run_conformance(ConformanceRequest(files, runtime or [SIMULATED], protocol or [], case or [], written))
+    request = cases.ConformanceRequest(
+        files=files,
+        runtimes=runtime or [cases.SIMULATED],
+        protocols=protocol or [],
+        cases=case or [],
+        verdict_files=written,
+        show_progress=every_result if verbose else failures_only,
+        is_enough=cases.at_a_failure if fail_fast else cases.at_the_end,
     )
+    raise typer.Exit(cases.run_conformance(request, answer(json)))

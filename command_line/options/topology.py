@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HELP_OPTIONS, epilog
+from command_line.options.shared import JsonOption, answer
 from record.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -164,13 +165,14 @@ def check(
     variant: VariantOption = None,
     limit: Annotated[int, typer.Option(min=0, help="Number of findings of each sort to print.")] = 10,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as bad input.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Check an overlay or a latency matrix: connected, within bounds, no missing delays; warn of oddities."""
     from command_line.commands import topology as commands
     from topology.inspection import Severity
 
     refused = frozenset(Severity if strict else (Severity.ERROR,))
-    raise typer.Exit(commands.check(_request(source, settings, seed, None, variant), refused, limit))
+    raise typer.Exit(commands.check(_request(source, settings, seed, None, variant), refused, limit, answer(json)))
 
 
 @app.command(epilog=epilog(*_KINDS_EXAMPLES, codes={ExitCode.CORRECT: "printed"} | BAD_INPUT))
@@ -178,11 +180,13 @@ def kinds(
     kind: Annotated[
         str | None, typer.Argument(help="A kind, to see its fields, or a paper's topology.", show_default=False)
     ] = None,
+    *,
+    json: JsonOption = False,
 ) -> None:
     """List the kinds of topology and the papers' topologies, or the fields of one."""
     from command_line.commands import topology as commands
 
-    raise typer.Exit(commands.list_kinds(kind))
+    raise typer.Exit(commands.list_kinds(kind, answer(json)))
 
 
 def _request(

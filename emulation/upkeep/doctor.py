@@ -68,9 +68,8 @@ class HostExamination:
     links: RungChoice
 
 
-def report(console: Console) -> int:
-    """Examines the host and prints the result. Returns 0, because simulated runs at least work on any host."""
-    examination = examine()
+def report(examination: HostExamination, console: Console) -> None:
+    """Prints what was found."""
     console.print(_table(examination.findings))
     for finding in examination.findings:
         if finding.status not in (FindingStatus.GOOD, FindingStatus.UNKNOWN):
@@ -78,7 +77,6 @@ def report(console: Console) -> int:
     console.print()
     for rung, choice in (("runtime", examination.runtime), ("links", examination.links)):
         console.print(Text.assemble(f"auto takes {rung} ", (choice.name, "bold"), f": {choice.reason}"))
-    return 0
 
 
 def examine() -> HostExamination:

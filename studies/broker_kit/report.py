@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
-from record.errors import BadInputError
 from studies.broker_kit.configuration import CONTRACT
 from studies.broker_kit.rows import RowResult, RowVerdict
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
@@ -49,9 +46,9 @@ class TrialReport:
             for suite, results in groupby(self.results, key=lambda result: result.row.suite)
         ]
 
-    def write_json(self, path: Path) -> None:
-        """Writes all rows. Raises `BadInputError` when that fails."""
-        content = {
+    def content(self) -> Mapping[str, object]:
+        """All rows, for programs."""
+        return {
             "program": self.program,
             "contract": CONTRACT,
             "level": self.level,
@@ -65,10 +62,6 @@ class TrialReport:
                 for result in self.results
             ],
         }  # fmt: skip
-        try:
-            path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise BadInputError(f"--json {path}: cannot be written: {error.strerror}") from error
 
 
 def _case(result: RowResult) -> JunitCase:

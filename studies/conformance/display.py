@@ -1,12 +1,12 @@
-"""Terminal output: progress while cases run, then a table of results, and each failure with its explanation."""
+"""Output: progress while cases run, then a matrix of results, and each failure with its explanation."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -22,6 +22,8 @@ RELATION = "relation"
 """Stands where a relation has no protocol."""
 
 _FAILURES_EXPLAINED = 20
+_LOOK = 500
+"""Results after which output that is no terminal says how far it is."""
 
 _MARKS = {
     CaseVerdict.PASSED: ("pass", "green"),
@@ -56,6 +58,25 @@ class LiveCaseDisplay:
         self._progress.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
 
 
+class QuietCaseDisplay:
+    """One line for each failure, and for every so many results."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console = console
+        self._total = total
+        self._counts: Counter[CaseVerdict] = Counter()
+
+    def doing(self, what: str) -> None:
+        """Lines come often enough."""
+
+    def done(self, result: Result) -> None:
+        self._counts[result.verdict] += 1
+        if result.verdict is CaseVerdict.FAILED:
+            self._console.print(line(result), markup=False, soft_wrap=True)
+        if (done := self._counts.total()) % _LOOK == 0:
+            self._console.print(f"{done:,} of {self._total:,}, {self._counts[CaseVerdict.FAILED]:,} failed")
+
+
 class PlainCaseDisplay:
     """One line for each result. Relations are many and quick, so only those that fail have one."""
 
@@ -70,11 +91,21 @@ class PlainCaseDisplay:
             self._console.print(line(result), markup=False, soft_wrap=True)
 
 
+ShowProgress = Callable[[Console, int], AbstractContextManager[CaseDisplay]]
+"""A display of so many results, while cases run."""
+
+
 @contextmanager
-def display(console: Console, total: int) -> Iterator[CaseDisplay]:
-    """The display that fits where the output goes, while cases run."""
+def every_result(console: Console, _: int) -> Iterator[CaseDisplay]:
+    """A line for each case."""
+    yield PlainCaseDisplay(console)
+
+
+@contextmanager
+def failures_only(console: Console, total: int) -> Iterator[CaseDisplay]:
+    """A bar on a terminal, and elsewhere lines for what failed."""
     if not console.is_terminal:
-        yield PlainCaseDisplay(console)
+        yield QuietCaseDisplay(console, total)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.fields[failed]}"), console=console, transient=True) as progress:
@@ -92,9 +123,7 @@ def line(result: Result) -> str:
 
 
 def print_report(console: Console, results: Sequence[Result]) -> None:
-    """The table, where a person reads it; the failures; and the sums."""
-    if console.is_terminal and any(result.protocol for result in results):
-        console.print(_table(results))
+    """The matrix, the failures and the sums."""
     failed = [result for result in results if result.verdict is CaseVerdict.FAILED]
     for result in failed[:_FAILURES_EXPLAINED]:
         console.print(f"\n{line(result)}", markup=False, soft_wrap=True, style="bold")
@@ -103,6 +132,11 @@ def print_report(console: Console, results: Sequence[Result]) -> None:
     if more := failed[_FAILURES_EXPLAINED:]:
         console.print(f"\nand {len(more)} failures more: {', '.join(dict.fromkeys(result.case for result in more))}")
     console.print()
+    if any(result.protocol for result in results):
+        console.print(_matrix(results))
+    notes = Counter(result.note for result in results if result.verdict is CaseVerdict.SKIPPED)
+    for note, count in notes.items():
+        console.print(f"{count:,} skipped: {note}", markup=False, soft_wrap=True)
     for text in sums(results):
         console.print(text, markup=False, soft_wrap=True)
 
@@ -179,14 +213,18 @@ def _way(way: TablesOnTheWay) -> Iterator[str]:
             yield f"  {broker}  {name.replace('_', ' ')}: {json.dumps(rows, ensure_ascii=False)}"
 
 
-def _table(results: Sequence[Result]) -> Table:
-    """A row for each case, a column for each protocol on each runtime."""
-    columns = list(dict.fromkeys((result.runtime, result.protocol) for result in results if result.protocol))
-    cells = {(result.case, result.runtime, result.protocol): result for result in results}
-    table = Table("case", highlight=False)
-    for runtime, protocol in columns:
-        table.add_column(f"{protocol}\n{runtime}", justify="center", no_wrap=True)
-    for case in dict.fromkeys(result.case for result in results if result.protocol):
-        found = (cells.get((case, *column)) for column in columns)
-        table.add_row(Text(case), *(Text() if result is None else Text(*_MARKS[result.verdict]) for result in found))
+def _matrix(results: Sequence[Result]) -> Table:
+    """A row for each protocol, a column for each runtime, and in each cell the number of cases by verdict."""
+    runtimes = list(dict.fromkeys(result.runtime for result in results if result.protocol))
+    counts = Counter((result.protocol, result.runtime, result.verdict) for result in results)
+    table = Table("protocol", *runtimes, box=None, pad_edge=False)
+    for protocol in dict.fromkeys(result.protocol for result in results if result.protocol):
+        cells = []
+        for runtime in runtimes:
+            cell = Text()
+            for verdict, (mark, style) in _MARKS.items():
+                if count := counts[protocol, runtime, verdict]:
+                    cell.append(f"{', ' if cell else ''}{count:,} {mark}", style=style)
+            cells.append(cell)
+        table.add_row(Text(protocol), *cells)
     return table

@@ -294,7 +294,7 @@ def test_an_inventory_that_is_none_leaves_nothing(
     output = refusal(capsys, monkeypatch, "emulate", str(LINE), "--hosts", "hosts.ini", "--out", "runs")
     assert output.startswith("brokerlab: hosts.ini: ")
     Path("c.yaml").write_text(CAMPAIGN.replace("simulated", "process"))
-    output = refusal(capsys, monkeypatch, "campaign", "c.yaml", "--inventory", "hosts.ini", "--out", "out")
+    output = refusal(capsys, monkeypatch, "campaign", "c.yaml", "--hosts", "hosts.ini", "--out", "out")
     assert output.startswith("brokerlab: hosts.ini: ")
 
 

@@ -75,7 +75,7 @@ def test_what_an_extra_brings_is_asked_for_in_one_sentence(extra: Extra, program
     (elsewhere / "hosts.ini").write_text("a\n")
     needing: dict[str, Sequence[str]] = {
         "emulation": ("conformance", str(ROOT / "tests/conformance/lines.json"), "--runtime", "container"),
-        "hosts": ("campaign", "smoke", "--runtime", "simulated", "--inventory", "hosts.ini"),
+        "hosts": ("campaign", "smoke", "--runtime", "simulated", "--hosts", "hosts.ini"),
         "spark": ("emulate", "smoke", "--runtime", "simulated", "--spark"),
     }
     code, output = brokerlab(programs, elsewhere, *needing[extra.name])

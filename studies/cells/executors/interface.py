@@ -37,7 +37,7 @@ class ExecutorOptions:
         if self.master is not None and self.runtime != SIMULATED:
             raise BadInputError(f"--runtime {self.runtime}: Spark runs simulated cells; choose --runtime {SIMULATED}")
         if self.master is not None and self.inventory is not None:
-            raise BadInputError(f"--master {self.master} and --inventory contradict each other; leave one out")
+            raise BadInputError(f"--master {self.master} and --hosts contradict each other; leave one out")
         if self.jobs is not None and not self.in_processes:
             raise BadInputError(
                 f"--jobs {self.jobs}: is for simulated cells on this host; hosts run one cell at a time, and Spark as "

@@ -86,7 +86,7 @@ def test_a_missed_limit_of_a_cell_fails_the_campaign_and_says_by_how_much(
         (["--runtime", "cloud"], "--runtime cloud: choose auto, container, process, simulated"),
         (["--keep-runs", "some"], "--keep-runs some: choose none, failed, all"),
         (["--master", "local[2]", "--runtime", "process"], "Spark runs simulated cells"),
-        (["--inventory", "/no/such/file"], "/no/such/file: there is no such inventory"),
+        (["--hosts", "/no/such/file"], "/no/such/file: there is no such inventory"),
     ],
 )
 def test_mistakes(

@@ -49,13 +49,13 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         (["--seeds", "many"], "brokerlab: --seeds many: write their number, such as 12, or 20..39 for these ones"),
         (["--seeds", "39..20"], "brokerlab: --seeds 39..20: choose 1 to 1000 seeds, from 1 on"),
         (["--seeds", "0..3"], "brokerlab: --seeds 0..3: choose 1 to 1000 seeds, from 1 on"),
-        (["tid", "--spark-master", "here"], "brokerlab: --spark-master here: write spark://HOST:PORT, or local[N]"),
+        (["tid", "--master", "here"], "brokerlab: --master here: write spark://HOST:PORT, or local[N]"),
         (
-            ["tid", "--spark-master", "local[2]", "--jobs", "2"],
+            ["tid", "--master", "local[2]", "--jobs", "2"],
             "brokerlab: --jobs 2: is for simulated cells on",
         ),
         (
-            ["tid", "--spark-master", "local[2]", "--runtime", "process"],
+            ["tid", "--master", "local[2]", "--runtime", "process"],
             "brokerlab: --runtime process: Spark runs simulated cells; choose --runtime simulated",
         ),
     ],

@@ -27,7 +27,7 @@ def test_hosts_share_the_cells_and_keep_nothing(laboratory: Laboratory, tmp_path
         shutil.rmtree(product)
     file, out = write_campaign(tmp_path, ONE_SEED), tmp_path / "out"
     code, output = laboratory.control(
-        "campaign", file, "--inventory", laboratory.inventory, "--out", out, "--keep-runs", "all"
+        "campaign", file, "--hosts", laboratory.inventory, "--out", out, "--keep-runs", "all"
     )
     assert code == 0, output
     assert "runtime   simulated on h1, h2, h3" in output
@@ -54,7 +54,7 @@ def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(laboratory: Labor
     scenario = tmp_path / "little.yaml"
     scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
     inventory = laboratory.inventory_of(hosts, tmp_path)
-    command = laboratory.controlled("campaign", file, "--inventory", inventory, "--out", out)
+    command = laboratory.controlled("campaign", file, "--hosts", inventory, "--out", out)
     try:
         deadline = time.monotonic() + PATIENCE
         while not all(list(host.directory.glob("cells/*/runs/*/logs")) for host in hosts):
