@@ -37,10 +37,13 @@ WITHOUT = {
     "report": "writes a page",
     "save": "writes a file for programs",
     "schema": "prints a JSON document",
+    "speed": "does something, and `status` shows the state",
+    "step": "does something, and `status` shows the state",
     "subscribe": "prints notifications as they come",
     "topology draw": "writes a drawing",
     "topology make": "prints a JSON document, or writes a file",
     "trace": "writes a file for programs",
+    "until": "does something, and `status` shows the state",
     "up": "starts something that stays, and `status` shows it",
 }
 """Commands without `--json`, each with the reason."""

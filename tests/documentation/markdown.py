@@ -16,7 +16,7 @@ _SHELLS = ("", "bash", "sh")
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-_PROGRAM = re.compile(r"(?:[A-Z_]+=\S+ )*(?:sudo )?(?:\.venv/bin/)?(brokerlab|make|python -m) ")
+PROGRAM = re.compile(r"(?:[A-Z_]+=\S+ )*(?:sudo )?(?:\.venv/bin/)?(brokerlab|make|python -m) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Command:
     @property
     def words(self) -> list[str]:
         """Words from the program on, without redirections and whatever follows them."""
-        begin = _PROGRAM.match(self.line)
+        begin = PROGRAM.match(self.line)
         assert begin is not None
         words = shlex.split(self.line[begin.start(1) :], comments=True)
         ends = [index for index, word in enumerate(words) if word in (">", "|", "||", "<", "&&", "&")]
@@ -50,7 +50,7 @@ def commands(page: Path) -> Iterator[Command]:
     spans = _SPAN.findall(" ".join(prose.split("\n")))
     lines = [line.strip() for block in (*blocks, indented) for line in block.replace("\\\n", " ").splitlines()]
     for line in dict.fromkeys((*lines, *spans)):
-        if _PROGRAM.match(f"{line} "):
+        if PROGRAM.match(f"{line} "):
             yield Command(str(page.relative_to(ROOT)), f"{line} ", in_prose=line not in lines)
 
 
