@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,10 @@ def emulate(
     if share_of is whole:  # hosts that share a run were asked by their controller
         require_carried(plan.variants, rungs.driver, this_host())
     of_ours = (v for v in plan.variants if v.resources.foreign is None and v.resources.image is None)
-    provide_images(
-        rungs,
-        dict.fromkeys(v.scenario.routing.protocol for v in of_ours),
-        lambda line: console.print(line, markup=False, soft_wrap=True),
-    )
-    images = foreign_images(rungs, chain.from_iterable(variant.every_resources for variant in plan.variants))
+    print_line = partial(console.print, markup=False, soft_wrap=True)
+    provide_images(rungs, dict.fromkeys(v.scenario.routing.protocol for v in of_ours), print_line)
+    every_resources = chain.from_iterable(variant.every_resources for variant in plan.variants)
+    images = foreign_images(rungs, every_resources, print_line)
     costs = calibration or load_calibration()
     paths = RunPaths.of(plan.run_id, out)
     paths.make()

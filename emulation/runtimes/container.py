@@ -29,12 +29,14 @@ from emulation.host.journal import Journal
 from emulation.host.processes import ProcessIdentity, await_end, identify
 from emulation.host.protocol_image import image_for
 from emulation.host.run_paths import RunPaths
+from emulation.host.system_image import system_image
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
 from emulation.runtimes.containers import Containers, docker_errors
+from emulation.runtimes.deployed_systems import ADAPTER_MODULE, parts_of
 from emulation.runtimes.foreign import environment_of_contract, keeps_log, remedy_for
 from emulation.runtimes.foreign_images import ForeignImage, looked_at
-from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
+from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, ForeignProgram, Launch
 from emulation.runtimes.program_places import program_places, require_readable
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.callbacks import do_nothing
@@ -242,8 +244,15 @@ class ContainerRuntime:
         if resources.foreign is None:
             image = resources.image or self._images[launch.config.protocol]
             return image, ["python", "-m", BROKER_PROGRAM, config]
-        name = resources.foreign.image or ""
-        return name, self._foreign_images[name].command(resources.foreign, config)
+        found = self._foreign_images[_name_of(resources.foreign)]
+        return resources.foreign.image or found.identifier, found.command(resources.foreign, config)
+
+    def _foreign_image(self, foreign: ForeignProgram) -> ForeignImage:
+        """The image of a broker that is not brokerlab's."""
+        if foreign.system is None:
+            return looked_at(self._client, foreign.image or "")
+        made = system_image(self._client, self._image, parts_of(foreign.system), do_nothing)
+        return replace(looked_at(self._client, made), entry=("python", "-m", ADAPTER_MODULE))
 
     def _look_at_foreign(self, launches: Sequence[Launch]) -> None:
         """Looks at images that are not brokerlab's, before any broker is started."""
@@ -252,14 +261,18 @@ class ContainerRuntime:
             if foreign is None:
                 continue
             self._foreign.add(launch.broker)
-            if (name := foreign.image or "") not in self._foreign_images:
-                self._foreign_images[name] = looked_at(self._client, name)
+            if (name := _name_of(foreign)) not in self._foreign_images:
+                self._foreign_images[name] = self._foreign_image(foreign)
             self._program(launch)
 
     def _unpause(self, broker: BrokerId) -> None:
         self._paused.discard(broker)
         with docker_errors(f"resume broker {broker}"):
             self._api.unpause(self._name(broker))
+
+
+def _name_of(foreign: ForeignProgram) -> str:
+    return foreign.image or foreign.system or ""
 
 
 def _quota(cores: float | None) -> int:

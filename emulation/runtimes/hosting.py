@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
+from emulation.runtimes.deployed_systems import parts_of, require_system
 from emulation.runtimes.interface import Resources, Runtime
 from emulation.runtimes.ladder import Rungs
 from emulation.runtimes.process import ProcessRuntime
@@ -21,15 +22,26 @@ def provide_images(rungs: Rungs, protocols: Iterable[str], print_line: Callable[
         image_for(rungs.docker.client, rungs.docker.image.name, protocol, print_line)
 
 
-def foreign_images(rungs: Rungs, resources: Iterable[Resources]) -> Mapping[str, str]:
-    """Identifiers of the images of brokers that are not brokerlab's, by name. Raises `HostError` for one unfit."""
+def foreign_images(
+    rungs: Rungs, resources: Iterable[Resources], print_line: Callable[[str], None]
+) -> Mapping[str, str]:
+    """Identifiers of the images of brokers that are not brokerlab's, by name; those of deployed systems are built.
+
+    Raises `HostError` for one unfit, and for a system that is not installed.
+    """
     programs = [each.foreign for each in resources if each.foreign is not None]
+    systems = sorted({program.system for program in programs if program.system is not None})
+    for system in systems:
+        require_system(system)
     if rungs.docker is None or not programs:
         return {}
+    from emulation.host.system_image import system_image  # noqa: PLC0415 - loads Docker's client library
     from emulation.runtimes.foreign_images import looked_at  # noqa: PLC0415 - loads Docker's client library
 
     names = sorted({program.image for program in programs if program.image is not None})
-    return {name: looked_at(rungs.docker.client, name).identifier for name in names}
+    client, base = rungs.docker.client, rungs.docker.image.name
+    names += [system_image(client, base, parts_of(system), print_line) for system in systems]
+    return {name: looked_at(client, name).identifier for name in names}
 
 
 def runtime_on(rungs: Rungs, run_paths: RunPaths, journal: Journal) -> Runtime:

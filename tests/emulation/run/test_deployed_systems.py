@@ -39,19 +39,21 @@ pytestmark = [
     pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0
-        or shutil.which("mnexec") is None
+        or not all(map(shutil.which, ("mnexec", "docker")))
         or shutil.which("mosquitto", path="/usr/sbin:/usr/bin") is None
         or any(importlib.util.find_spec(module) is None for module in ("paho", "zenoh")),
-        reason="needs root, Mininet, Mosquitto and Zenoh",
+        reason="needs root, Docker, Mininet, Mosquitto and Zenoh",
     ),
 ]
 
 
-def _run(folder: Path, system: str, defect: str | None = None) -> tuple[int, str, dict[str, Any]]:
+def _run(
+    folder: Path, system: str, defect: str | None = None, *, runtime: str = "process"
+) -> tuple[int, str, dict[str, Any]]:
     """Exit code, output and the summary of the only variant."""
     (scenario := folder / "deployed.yaml").write_text(_SCENARIO.format(system=system))
     program = ["-m", "command_line"] if defect is None else ["-c", _WITH_DEFECT, str(LOSSY)]
-    command = [sys.executable, *program, "emulate", str(scenario), "--runtime", "process", "--no-spark"]
+    command = [sys.executable, *program, "emulate", str(scenario), "--runtime", runtime, "--no-spark"]
     environment = {**os.environ, "BROKERLAB_TEST_DEFECT": defect or ""}
     done = subprocess.run(
         [*command, "--out", str(folder / "runs")],
@@ -67,9 +69,11 @@ def _run(folder: Path, system: str, defect: str | None = None) -> tuple[int, str
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("system", ["mosquitto", "zenoh"])
-def test_a_run_is_correct_and_tells_what_can_be_seen_from_outside(tmp_path: Path, system: str) -> None:
-    _, printed, variant = _run(tmp_path, system)
+@pytest.mark.parametrize(
+    ("system", "runtime"), [("mosquitto", "process"), ("zenoh", "process"), ("mosquitto", "container")]
+)
+def test_a_run_is_correct_and_tells_what_can_be_seen_from_outside(tmp_path: Path, system: str, runtime: str) -> None:
+    _, printed, variant = _run(tmp_path, system, runtime=runtime)
     assert variant["delivery"]["verdicts"] == ["correct"], printed
     assert variant["delivery"]["delivered"] == variant["delivery"]["expected"] > 0
     assert variant["system"]["not_wanted"] > 0
