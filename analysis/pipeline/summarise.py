@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from typing import TypeVar
@@ -20,6 +20,7 @@ from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.limits import with_limits
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
+from analysis.pipeline.deployed_systems import system_figures
 from analysis.pipeline.figures import JudgedDelays
 from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
@@ -39,13 +40,12 @@ from analysis.tables.summary import (
     SampledLogs,
     SentBytes,
     Summary,
-    SystemFigures,
     VariantSummary,
 )
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from broker_service.messages import Kind
-from record.contract import CAME_AGAIN, NOT_WANTED, UNKNOWN_WORK
+from record.contract import UNKNOWN_WORK
 from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import MODELLED, VariantRecord
 from record.time_units import SECOND
@@ -120,7 +120,9 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 broker_messages=moved,
                 matching=_matching(publications, moved, _of(variant.name, matching)) if variant.brokers_log else UNSET,
                 withheld=_withheld(variant),
-                system=_system(variant, _of(variant.name, drops)),
+                system=system_figures(
+                    variant, run.overlays[variant.name], _of(variant.name, drops), _of(variant.name, hops)
+                ),
                 sent=_sent(run, variant.name),
                 router_work=findings.work.of_variant(number),
                 drops=_of(variant.name, drops),
@@ -224,15 +226,6 @@ def _withheld(variant: VariantRecord) -> list[str] | msgspec.UnsetType:
         f"paths, queueing, messages, matching, router work, {drops}, and neighbours' notice of faults: {foreign.reason}"
     )
     return [*(() if foreign.logs else (of_logs,)), f"parts of the delay: {UNKNOWN_WORK}"]
-
-
-def _system(variant: VariantRecord, drops: Iterable[Drop]) -> SystemFigures | msgspec.UnsetType:
-    if variant.foreign is UNSET or variant.foreign.system is UNSET:
-        return UNSET
-    counts = Counter[str]()
-    for drop in drops:
-        counts[drop.reason] += drop.count
-    return SystemFigures(system=variant.foreign.system, not_wanted=counts[NOT_WANTED], came_again=counts[CAME_AGAIN])
 
 
 def _sent(run: RunDirectory, variant: str) -> SentBytes | msgspec.UnsetType:

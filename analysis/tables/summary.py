@@ -340,11 +340,18 @@ class SystemFigures(msgspec.Struct, frozen=True, kw_only=True):
     broker: the price of topics."""
     came_again: int
     """Further copies of publications, which clients of the system have to recognise."""
+    beyond_links_ms: float | msgspec.UnsetType = msgspec.UNSET
+    """The mean delay less the delay of the links that a notification crossed. Only on a tree whose links all have one
+    delay: elsewhere it is not known what it crossed."""
 
     def in_words(self) -> str:
         """A line for people."""
         again = f", and {self.came_again:,} further copies" if self.came_again else ""
-        return f"{self.system} brought {self.not_wanted:,} publications to brokers where no client wanted them{again}"
+        brought = f"{self.not_wanted:,} publications to brokers where no client wanted them{again}"
+        longer = ""
+        if self.beyond_links_ms is not msgspec.UNSET:
+            longer = f"; delays are {self.beyond_links_ms:,.1f} ms longer than those of links, on average"
+        return f"{self.system} brought {brought}{longer}"
 
 
 class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -247,13 +247,6 @@ class ContainerRuntime:
         found = self._foreign_images[_name_of(resources.foreign)]
         return resources.foreign.image or found.identifier, found.command(resources.foreign, config)
 
-    def _foreign_image(self, foreign: ForeignProgram) -> ForeignImage:
-        """The image of a broker that is not brokerlab's."""
-        if foreign.system is None:
-            return looked_at(self._client, foreign.image or "")
-        made = system_image(self._client, self._image, parts_of(foreign.system), do_nothing)
-        return replace(looked_at(self._client, made), entry=("python", "-m", ADAPTER_MODULE))
-
     def _look_at_foreign(self, launches: Sequence[Launch]) -> None:
         """Looks at images that are not brokerlab's, before any broker is started."""
         for launch in launches:
@@ -262,13 +255,21 @@ class ContainerRuntime:
                 continue
             self._foreign.add(launch.broker)
             if (name := _name_of(foreign)) not in self._foreign_images:
-                self._foreign_images[name] = self._foreign_image(foreign)
+                self._foreign_images[name] = _image_of(self._client, self._image, foreign)
             self._program(launch)
 
     def _unpause(self, broker: BrokerId) -> None:
         self._paused.discard(broker)
         with docker_errors(f"resume broker {broker}"):
             self._api.unpause(self._name(broker))
+
+
+def _image_of(client: docker.DockerClient, base: str, foreign: ForeignProgram) -> ForeignImage:
+    """The image of a broker that is not brokerlab's; that of a deployed system is built if it is missing."""
+    if foreign.system is None:
+        return looked_at(client, foreign.image or "")
+    made = system_image(client, base, parts_of(foreign.system), do_nothing)
+    return replace(looked_at(client, made), entry=("python", "-m", ADAPTER_MODULE))
 
 
 def _name_of(foreign: ForeignProgram) -> str:
