@@ -106,11 +106,12 @@ def _operations(lifetime: DeclarationLifetime) -> Sequence[tuple[int, int | None
 
 
 def _is_explained(lifetime: DeclarationLifetime, history: History, issued: int, until: int) -> bool:
-    """True when a fault of the broker, or an outage of the session, may have cost an answer."""
+    """True when a fault of the broker or of the client, or an outage of the session, may have cost an answer."""
     session = history.session_outages_of(lifetime.node, lifetime.broker)
     down = NONE if lifetime.broker is None else history.struck.get(lifetime.broker, NONE)
     broken = Intervals.of((found.time, FOREVER) for found in history.broken_sessions if found.broker == lifetime.broker)
-    return any(outages.overlaps(issued, until) for outages in (session, down, broken))
+    of_client = history.client_struck.get((lifetime.node, lifetime.broker), NONE)
+    return any(outages.overlaps(issued, until) for outages in (session, down, broken, of_client))
 
 
 def _rejected(rejected: Iterable[RejectedOperation]) -> Iterator[OperationDefect]:

@@ -147,6 +147,10 @@ def _history(
             )
             for session, found in returned.items()
         },
+        client_struck={
+            session: elements.struck(session, struck_clients)
+            for session in dict.fromkeys((made.node, made.broker) for made in lifetimes if struck_clients)
+        },
         at_sites=frozenset(site_of_each_client(sites)),
         struck=struck,
         broken_sessions=broken,

@@ -67,10 +67,14 @@ class SessionElements:
         elements = () if site is None else _elements(site, client)
         return [broker or "", *elements]
 
+    def struck(self, session: Session, struck: Mapping[str, Intervals]) -> Intervals:
+        """The times in which faults had `struck` the client of a session, its site or its access link."""
+        _, *of_client = self.of(session)
+        return Intervals.union(*(struck.get(element, NONE) for element in of_client))
+
     def explain(self, session: Session, outage: Outage, struck: Mapping[str, Intervals]) -> bool:
         """True when a session broke while a fault had `struck` its client, its site or its access link."""
-        _, *of_client = self.of(session)
-        return any(struck.get(element, NONE).overlaps(outage.begin, outage.begin) for element in of_client)
+        return self.struck(session, struck).overlaps(outage.begin, outage.begin)
 
 
 def begun_with_faults(

@@ -123,6 +123,9 @@ class History:
     client_outages: Mapping[Session, Intervals] = field(default_factory=dict)
     """Outages of `session_outages` that a fault of the session's client explains: its broker ran on, and withdrew what
     the client had declared."""
+    client_struck: Mapping[Session, Intervals] = field(default_factory=dict)
+    """Time from each fault of a session's client, its site or its access link until the session had the time to come
+    back, whether or not it broke."""
     at_sites: frozenset[str] = frozenset()
     """Clients on sites, which have sessions of their own."""
     struck: Mapping[str, Intervals] = field(default_factory=dict)

@@ -9,6 +9,7 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
+from broker_service.client_library.client_requests import ClientRequests
 from emulation.planning.plan import make_plan
 from emulation.simulation.access import AccessLink
 from emulation.simulation.open_sessions import OpenSessions
@@ -24,19 +25,23 @@ routing: {protocol: tid, publications: fixed}
 workload:
   publications: {source: stocks, publishers: 2, rate: 8/s, placement: [B1]}
   subscriptions: {subscribers: 4, selectivity: 50%, placement: [B3]}
+  operations: [OPERATIONS]
 clients:
   sites:
     market: {broker: B1, clients: P1, delay: 15ms}
     berlin: {broker: B3, clients: [S1, S2], delay: 5ms, to_clients: {delay: 25ms}}
-    oslo: {broker: B3, clients: S3, delay: 5ms}
+    oslo: {broker: B3, clients: [S3OTHER], delay: 5ms}
 timeline: {join: 2s, run: RUN, drain: 5s}
 faults: [FAULTS]
 seed: 4
 """
 
 
-def judged(directory: Path, *faults: str, run: str = "14s") -> tuple[VariantFidelity, VariantSummary]:
-    text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults))
+def judged(
+    directory: Path, *faults: str, run: str = "14s", operations: str = ""
+) -> tuple[VariantFidelity, VariantSummary]:
+    text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults)).replace("OPERATIONS", operations)
+    text = text.replace("OTHER", ", X" if operations else "")
     outcome = simulate(make_plan(load_text(text, "sites.yaml")), directory)
     (fidelity,) = outcome.fidelity.variants
     (variant,) = analyze(outcome.directory, PlainEngine()).variants
@@ -121,3 +126,15 @@ def test_a_session_that_breaks_without_a_fault_of_its_own_client_is_a_defect(
     monkeypatch.setattr(OpenSessions, "crash", crash_all_at_the_site)
     _, variant = judged(tmp_path, "{at: 4s, crash: S1, for: 3s}")
     assert variant.delivery.verdicts == ["lost", "session broken"]
+
+
+def test_a_subscription_that_is_not_made_again_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: ())
+    _, variant = judged(tmp_path, "{at: 4s, crash: oslo, for: 1s}")
+    assert "lost" in variant.delivery.verdicts
+
+
+def test_an_operation_over_a_cut_access_link_is_answered_late(tmp_path: Path) -> None:
+    asked = "{at: 7s, client: X, broker: B3, id: x1, subscribe: '[class,eq,STOCK]'}"
+    _, variant = judged(tmp_path, "{at: 6s, link_down: oslo-B3, for: 7s}", operations=asked, run="20s")
+    assert variant.delivery.verdicts == ["correct"]
