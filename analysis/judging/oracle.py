@@ -23,7 +23,8 @@ An operation settles within a time that follows from the overlay's delays, model
 declares (`analysis.judging.histories.settling`), after its confirmation. For one that was confirmed before the phase
 `run` began, the allowance for the work of brokers and host ends when that phase begins, because the emulator waits
 there until the overlay is quiet. Where it waited in vain (the manifest's `unsettled`), such an operation has settled
-when the last message of a subscription or an advertisement of its broker's clients was received. A fault of any kind
+when the last message of a subscription or an advertisement of its broker's clients was received; under a protocol that
+passes them on in messages of its own, the allowance holds then. A fault of any kind
 delays an operation in flight until it is healed and the overlay has recovered. An operation that was rejected, as its
 client was notified, never existed. A subscription made again under the same name replaces the earlier one from then on.
 Operations that brokers do not answer, or reject for no reason, and sessions that break without a fault are defects of

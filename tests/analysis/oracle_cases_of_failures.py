@@ -324,6 +324,17 @@ SLOW = [
         {"lost": 1},
     ),
     Case(
+        History("it spreads in messages of the protocol's own", homes={"S": "B3"}, unsettled=["B2"])
+        .advertise()
+        .subscribe(at=99.5)
+        .publish(at=100.5)
+        .publish("P:2", at=114),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
         across("it spreads for ever", unsettled=["B2"])
         .add("B2", Event.RECEIVED, 112, id="B3.1.1", kind="subscribe", peer="B3")
         .publish(at=111),

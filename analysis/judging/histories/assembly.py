@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,8 +70,8 @@ def histories_of(
 ) -> list[History]:
     """The history that the oracle judges by, for each variant; `lifetimes` and `changes` are those of each variant."""
     return [
-        replace(_history(run, number, lifetimes[number], logs, changed), joined=logs.last_declared(number))
-        for number, changed in enumerate(changes)
+        _known_to_join(_history(run, number, lifetimes[number], logs, changed), variant, logs.last_declared(number))
+        for number, (changed, variant) in enumerate(zip(changes, run.manifest.variants, strict=True))
     ]
 
 
@@ -168,6 +168,12 @@ def _history(
             for file, clock in run.clocks.items()
         },
     )
+
+
+def _known_to_join(history: History, variant: VariantRecord, joined: Mapping[str, int]) -> History:
+    """The history with the times by which operations of the join phase had settled. A protocol that passes them on in
+    messages of its own shows none, so that the begin of the run phase tells nothing where the overlay was not quiet."""
+    return replace(history, joined=joined, run_start=history.run_start if joined or not variant.unsettled else None)
 
 
 def _joining(declared: Iterable[DeclarationLifetime], run_start: int | None) -> int:

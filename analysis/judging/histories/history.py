@@ -103,6 +103,7 @@ class History:
     """True when links appear and vanish."""
     settling: Settling = field(default_factory=Settling)
     run_start: int | None = None
+    """The begin of the run phase, where the overlay was quiet by then or `joined` tells when it was; None otherwise."""
     joined: Mapping[str, int] = field(default_factory=dict)
     """Time by which operations of a broker's clients in the join phase had settled, where brokers still passed on such
     operations when that phase ended; by broker."""
