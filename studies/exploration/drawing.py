@@ -59,7 +59,7 @@ class Drawing:
         options = drawn_options(surroundings, random)
         attribute = str(options.get("attribute") or "x")
         operations = OperationsDraw(random, brokers, course, attribute, surroundings.composites).drawn()
-        schedules = Schedules(random, surroundings, brokers, [(link.a, link.b) for link in overlay.links])
+        schedules = Schedules(random, surroundings, brokers, [(link.a, link.b) for link in overlay.links], course.end)
         return {
             "name": NAME,
             "topology": topology,

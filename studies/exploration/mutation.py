@@ -45,7 +45,7 @@ class Mutation:
         brokers = [broker.id for broker in overlay.brokers]
         links = [(link.a, link.b) for link in overlay.links]
         self._slowest = slowest_link(overlay)
-        self._schedules = Schedules(random, surroundings, brokers, links)
+        self._schedules = Schedules(random, surroundings, brokers, links, self._course.end)
 
     def mutated(self) -> Scenario | None:
         """The run with one change or several; None where the checks of scenarios refuse them."""

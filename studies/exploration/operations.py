@@ -13,6 +13,8 @@ from studies.exploration.draws import magnitude, milliseconds, seconds, whole_ma
 MOST_PUBLICATIONS = 60
 MOST_IN_STREAM = 40
 """Publications of a client that are drawn together."""
+MOST_STEADY = 20
+"""Publications of a client that publishes all through the run."""
 _CLASSES = ("A", "B")
 _HIGHEST = 5
 """The largest value of the attribute that ranges are over. Few values, so that ranges are equal or cover each other."""
@@ -25,6 +27,9 @@ _IN_JOIN = 0.7
 _WITHDRAWN = 0.4
 """Share of the subscriptions that are withdrawn."""
 _ADVERTISEMENTS_WITHDRAWN = 0.15
+_STEADY = 0.5
+"""Share of the runs in which every publisher publishes all the time, so that there is something to lose, to hold up and
+to overtake whenever a fault comes and after it."""
 
 Item = Mapping[str, Any]
 """An operation as scenarios list them."""
@@ -92,6 +97,8 @@ class OperationsDraw:
         for _ in range(number):
             self._compose(f"C{next(self._ids)}", random.choice(self.brokers), [each for _, each in publishers.values()])
         left = whole_magnitude(random, 4, MOST_PUBLICATIONS)
+        if random.random() < _STEADY:
+            left -= sum(self._steady(client, *publisher) for client, publisher in publishers.items())
         while left > 0:
             client, (broker, advertised) = random.choice(tuple(publishers.items()))
             left -= self._stream(client, broker, advertised, left)
@@ -147,8 +154,17 @@ class OperationsDraw:
         number = min(most, whole_magnitude(random, 1, MOST_IN_STREAM))
         at = random.randint(course.join, course.end)
         apart = random.choice((0, milliseconds(magnitude(random, 1, 500)), (course.end - at) // number))
-        for place in range(number):
-            value = random.randint(advertised.low, advertised.high)
+        return self._publish(client, broker, advertised, [at + place * apart for place in range(number)])
+
+    def _steady(self, client: str, broker: str, advertised: _Range) -> int:
+        """Publications of one client all through the run. Returns their number."""
+        apart = self.course.run // whole_magnitude(self.random, 4, MOST_STEADY)
+        begin = self.course.join + self.random.randrange(apart)
+        return self._publish(client, broker, advertised, range(begin, self.course.end, apart))
+
+    def _publish(self, client: str, broker: str, advertised: _Range, times: Sequence[int]) -> int:
+        for at in times:
+            value = self.random.randint(advertised.low, advertised.high)
             content = f"[class,'{advertised.of_class}'],[{self.attribute},{value}]"
-            self._add(at + place * apart, client, broker, publish=content)
-        return number
+            self._add(at, client, broker, publish=content)
+        return len(times)
