@@ -82,5 +82,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the publications that match no subscription of the sample."""
     selectivity: Distribution | None
     """Share of the publications of its time that a subscription matches; None without subscriptions."""
+    detections: Distribution | msgspec.UnsetType | None = msgspec.UNSET
+    """Detections of a composite subscription in the whole run, were it to stand all the time, as far as the sample of
+    publications tells; not set without composite subscriptions."""
     popularity: Popularity | None
     """Empty where subscriptions name no value."""

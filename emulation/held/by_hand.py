@@ -129,7 +129,7 @@ class ByHand:
     def _operate(self, entries: Sequence[Mapping[str, str]]) -> list[PlannedOperation]:
         items = [_item(OperationItem, entry) for entry in entries]
         written = (*self._written(), *items)
-        self._grow({"workload": self.scenario.workload.model_copy(update={"operations": written})})
+        self._grow({"workload": self.scenario.workload.with_operations(written)})
         window = self.scenario.brokers.limits.detection_window
         of_client = [item for item in written if item.client == items[0].client]
         planned = list(explicit_operations(of_client, window))[-len(items) :]

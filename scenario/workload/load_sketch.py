@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Generic, TypeVar
 
+from msgspec import UNSET
+
 from broker_service.language import CLASS, Operator, Predicate, Publication, Value
 from broker_service.language.evaluation import all_hold
 from broker_service.language.records import recorded_predicate
 from broker_service.language.wire import encode_publication
 from record.load import Amounts, Course, Distribution, Load, Popularity, PopularValue
 from record.time_units import SECOND
+from scenario.workload.detections import PublicationSample
 from scenario.workload.operations import OperationKind, PlannedOperation
 
 _PARTS = 40
@@ -74,6 +77,9 @@ class LoadSketch:
         self._kinds = Counter[OperationKind]()
         self._publications = _Sample[PlannedOperation]()
         self._subscriptions = _Sample[_Wanted]()
+        self._composites = _Sample[PlannedOperation]()
+        self._published_from: int | None = None
+        self._published_to = 0
         self._standing: dict[tuple[str, str], _Wanted] = {}
 
     def add(self, operation: PlannedOperation) -> None:
@@ -83,6 +89,9 @@ class LoadSketch:
             self._published[part] += 1
             self._publishers[operation.client] += 1
             self._publications.offer(lambda: operation)
+            self._published_to = operation.at
+            if self._published_from is None:
+                self._published_from = operation.at
             return
         self._changed[part] += 1
         self._kinds[kind] += 1
@@ -91,6 +100,7 @@ class LoadSketch:
             self._subscriptions.offer(lambda: self._begun(operation))
         elif kind is OperationKind.COMPOSE:
             self._subscribers.add(operation.client)
+            self._composites.offer(lambda: operation)
         elif kind is OperationKind.UNSUBSCRIBE:
             ended = self._standing.pop((operation.client, operation.id), None)
             if ended is not None:
@@ -118,8 +128,18 @@ class LoadSketch:
             matches=_distribution(scale * sum(map(bool, row)) for row in matched),
             unmatched=sum(not any(row) for row in matched) / len(matched) if matched else 0.0,
             selectivity=_distribution(_selectivities(matched)),
+            detections=self._detections() if self._composites.offered else UNSET,
             popularity=_popularity(publications, wanted),
         )
+
+    def _detections(self) -> Distribution | None:
+        begin = self._published_to if self._published_from is None else self._published_from
+        publications = PublicationSample(
+            [_content(made) for made in self._publications.kept],
+            self._publications.offered,
+            (self._published_to - begin) / SECOND,
+        )
+        return _distribution(map(publications.detections, self._composites.kept))
 
     def _amounts(self) -> Amounts:
         kinds = self._kinds

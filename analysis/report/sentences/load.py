@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import UNSET
+
 from record.load import Course, Distribution, Load, Popularity
 
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -13,6 +15,11 @@ _VALUES_SHOWN = 3
 def load_rows(load: Load) -> list[tuple[str, str]]:
     """Rows of a description: label and value."""
     amounts = load.amounts
+    composites = (
+        []
+        if load.detections is UNSET
+        else [("Detections of a composite subscription", _distribution(load.detections, _number))]
+    )
     return [
         ("Clients", f"{amounts.publishers:,} publish, {amounts.subscribers:,} subscribe"),
         ("Operations", _operations(load)),
@@ -22,6 +29,7 @@ def load_rows(load: Load) -> list[tuple[str, str]]:
         ("Size of a publication", _distribution(load.sizes, _bytes)),
         ("Matches of a publication", _matches(load)),
         ("Selectivity of a subscription", _distribution(load.selectivity, _percent)),
+        *composites,
         ("Popularity", _popularity(load.popularity)),
         (
             "Compared",
@@ -33,10 +41,11 @@ def load_rows(load: Load) -> list[tuple[str, str]]:
 
 def loads_beside(loads: Sequence[Load]) -> list[tuple[str, list[str]]]:
     """Rows of all variants: label, and the value of each; of one alone where all are alike."""
-    columns = [load_rows(load) for load in loads]
-    if any(column != columns[0] for column in columns):
-        return [(row[0][0], [value for _, value in row]) for row in zip(*columns, strict=True)]
-    return [(label, [value]) for label, value in columns[0]] if columns else []
+    columns = [dict(load_rows(load)) for load in loads]
+    if all(column == columns[0] for column in columns):
+        columns = columns[:1]
+    labels = max(columns, key=len, default={})
+    return [(label, [column.get(label, "none") for column in columns]) for label in labels]
 
 
 def course_line(counts: Sequence[int]) -> str:

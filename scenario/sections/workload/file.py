@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -75,6 +76,9 @@ class FileWorkload(WorkloadKind):
     round when all brokers have a client), or a list of brokers in turn. By default the file's column `broker` places
     them, or `uniform` where there is none."""
 
+    besides: tuple[OperationItem, ...] | None = None
+    """Operations that are written out besides those of the file, as `operations` of other workloads."""
+
     @field_validator("file")
     @classmethod
     def _has_a_known_format(cls, file: str) -> str:
@@ -94,8 +98,11 @@ class FileWorkload(WorkloadKind):
 
     @property
     def operations(self) -> tuple[OperationItem, ...]:
-        """Operations written out in the scenario: none, because all are in the file."""
-        return ()
+        """Operations written out in the scenario."""
+        return self.besides or ()
+
+    def with_operations(self, operations: Sequence[OperationItem]) -> Self:
+        return self.model_copy(update={"besides": tuple(operations)})
 
     def publishers_on(self, brokers: int) -> int:
         return 0

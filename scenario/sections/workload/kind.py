@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
 from scenario.sections.section import BrokerName, Section
 from scenario.sections.units import SIZE, MessageRateRange, Size
 from scenario.sections.workload.course import Profile, SubscriberChurn
+from scenario.sections.workload.operations import OperationItem
 from topology.links import Range
 
 MOST_PUBLISHERS = 100_000
@@ -33,6 +35,10 @@ class WorkloadKind(Section):
     """Pace of the publications over the run phase; always the usual one without it."""
     churn: SubscriberChurn | None = None
     """Subscribers that unsubscribe and subscribe again during the run phase: `{share: 30%, every: 20s, away: 2s}`."""
+
+    def with_operations(self, operations: Sequence[OperationItem]) -> Self:
+        """This workload, with these operations written out and no others."""
+        return self.model_copy(update={"operations": tuple(operations)})
 
     def publishers_on(self, brokers: int) -> int:
         """Number of generated publishers, P1, P2, ..., on an overlay of this many brokers."""

@@ -46,6 +46,8 @@ from scenario.loading import load_text
 from scenario.workload.operations import OperationKind, PlannedOperation
 from tests.emulation.held.scenarios import LINE
 
+ROOT = Path(__file__).resolve().parents[3]
+
 
 def step(seconds: float) -> StepRequest:
     return StepRequest(round(seconds * SECOND))
@@ -184,6 +186,32 @@ timeline: {join: 4s, run: 60s, held: 60s, drain: 2s}
 faults: [{at: run+3s, kill: B3, for: 1s}]
 seed: 3
 """
+
+
+PARKING = """
+name: held-file
+topology: {kind: tree, brokers: 3}
+routing: {protocol: tid}
+workload:
+  kind: file
+  operations: %s/scenarios/workloads/parking.csv
+  columns: {time: ts, client: who, operation: verb, id: key, content: body}
+  words: {report: publish, watch: subscribe, leave: unsubscribe, guard: composite}
+  attributes: {zone: zone, free: free}
+  constants: {class: PARKING}
+timeline: {join: 4s, run: 60s, held: 60s, drain: 2s}
+"""
+
+
+def test_a_table_of_operations_is_held_and_repeated(tmp_path: Path) -> None:
+    script = [
+        step(2), PublishRequest("B2", "[class,'X']"), PublishRequest("B2", "[class,'X']"),
+        SubscribeRequest("B3", "[class,eq,'X']"), step(3),
+    ]  # fmt: skip
+    outcome, _, summary = held(tmp_path / "held", PARKING % ROOT, script)
+    assert logs(again(outcome, tmp_path / "again")) == logs(outcome)
+    assert b"by-hand-B2:2" in logs(outcome)["subscribers.jsonl"]
+    assert summary.variants[0].delivery.verdicts == ["correct"]
 
 
 @pytest.mark.parametrize(

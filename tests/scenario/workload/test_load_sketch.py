@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import pytest
 
+from analysis.report.sentences.load import load_rows, loads_beside
 from record.load import Distribution, Load
 from record.log import PredicateRecord
 from record.time_units import SECOND
@@ -96,3 +97,46 @@ def test_matches_are_scaled_to_all_subscriptions() -> None:
     )
     load = _sketch([*subscriptions, published])
     assert (load.subscriptions_compared, load.matches) == (300, Distribution(mean=3000, p50=3000, p95=3000, most=3000))
+
+
+def _readings(*windows: float) -> Iterator[PlannedOperation]:
+    """Composite subscriptions to two readings of a kind, and a reading of each of two kinds every second."""
+    pattern = "{{[class,eq,'A']}&{[class,eq,'B']}}"
+    for number, window in enumerate(windows):
+        yield PlannedOperation(
+            at=number, client=f"S{number}", broker="B1", operation=OperationKind.COMPOSE, id="c1",
+            pattern=pattern, within=round(window * SECOND),
+        )  # fmt: skip
+    for second in range(100):
+        for kind in "AB":
+            yield PlannedOperation(
+                at=(10 + second) * SECOND, client=kind, broker="B1", operation=OperationKind.PUBLISH,
+                id=f"{kind}:{second}", attributes={"class": kind},
+            )  # fmt: skip
+
+
+def test_composite_subscriptions_are_compared() -> None:
+    load = _sketch(_readings(0.5, 10.0))
+    found = load.detections
+    assert isinstance(found, Distribution)
+    # Of the 10,000 pairs of an A and a B in 99 s, so many have times that lie within 0.5 s, and within 10 s.
+    least, most = (10_000 * (2 * share - share**2) for share in (0.5 / 99, 10 / 99))
+    assert (found.p50, found.most) == (pytest.approx(least), pytest.approx(most))
+    assert load.amounts.composites == 2
+    assert dict(load_rows(load))["Detections of a composite subscription"].endswith("at most")
+
+
+def test_a_longer_run_has_the_same_detections() -> None:
+    slower = [
+        msgspec.structs.replace(made, at=made.at * 3, within=None if made.within is None else made.within * 3)
+        for made in _readings(0.5)
+    ]
+    assert _sketch(slower, stretch=3).detections == _sketch(_readings(0.5)).detections
+
+
+def test_without_composite_subscriptions_nothing_is_said_of_them(from_file: FromFile) -> None:
+    load = _sketch(from_file().operations())
+    assert load.detections is msgspec.UNSET
+    told = loads_beside([load, _sketch(_readings(0.5))])
+    assert dict(told)["Detections of a composite subscription"][0] == "none"
+    assert all(len(values) == 2 for _, values in told)
