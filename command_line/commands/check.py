@@ -43,11 +43,11 @@ def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
     lines = list(_planned(plan))
-    if any(variant.resources.foreign is not None for variant in plan.variants):
-        predictions, lines = (
-            [],
-            [*lines, "load     not predicted: brokers of your own cannot be rehearsed in virtual time"],
-        )
+    own = ["brokers of your own"] if any(variant.resources.foreign is not None for variant in plan.variants) else []
+    own += ["client programs"] if any(variant.programs for variant in plan.variants) else []
+    if own:
+        predictions = []
+        lines.append(f"load     not predicted: {' and '.join(own)} cannot be rehearsed in virtual time")
     else:
         predictions = predict(plan, costs.on(loop_times()), host)
     for line in (*lines, *(_predicted(predictions, host) if predictions else ())):

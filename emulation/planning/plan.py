@@ -21,6 +21,7 @@ from broker_service.routing.systems import is_system
 from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
+from emulation.runtimes.foreign import require_program
 from emulation.runtimes.interface import ForeignProgram, Resources
 from record.contract import ADAPTER_LEVEL
 from record.digests import encode_content, operation_digest, place_digest, publication_digest, summed
@@ -262,11 +263,7 @@ class Plan:
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
                     "`brokers.service_time`; `brokerlab doctor` names what containers need"
                 )
-            if variant.programs and runtime == "simulated":
-                raise HostError(
-                    "clients.programs: the simulator has no real processes to speak to; use `brokerlab emulate`, or "
-                    "leave the programs out"
-                )
+            _require_programs(variant.programs, runtime)
             _require_foreign(variant.resources.foreign, runtime)
             if variant.scenario.brokers.image is not None and runtime != "container":
                 raise HostError(
@@ -276,6 +273,17 @@ class Plan:
             schedule = variant.schedule()
             require_possible(schedule, runtime)
             _require_no_program_away(schedule, variant.programs)
+
+
+def _require_programs(programs: Mapping[str, ProgramSection], runtime: str) -> None:
+    """Raises `HostError` for client programs in the simulator, and for one that is not on this host."""
+    if programs and runtime == "simulated":
+        raise HostError(
+            "clients.programs: the simulator has no real processes to speak to; use `brokerlab emulate` with another "
+            "runtime, or leave the programs out"
+        )
+    for client, program in programs.items():
+        require_program(program.command, f"clients.programs.{client}.command")
 
 
 def _require_no_program_away(schedule: FaultSchedule, programs: Container[str]) -> None:

@@ -22,7 +22,7 @@ from emulation.host.processes import ProcessIdentity, await_end, identify
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import run_in_namespace
-from emulation.runtimes.foreign import end_marked, environment_without_ours, require_program
+from emulation.runtimes.foreign import end_marked, environment_without_ours
 from emulation.runtimes.interface import Resources
 from emulation.runtimes.process import unprivileged
 from record.contract import CONTRACT
@@ -93,7 +93,6 @@ class ClientPrograms:
         directory = self.paths.variant(self.variant) / _FOLDER
         directory.mkdir(exist_ok=True)
         for number, (client, program) in enumerate(self.programs.items(), 1):
-            require_program(program.command, f"clients.programs.{client}.command")
             output = directory / f"{number}-{re.sub(r'[^A-Za-z0-9_-]', '_', client)[:64]}.log"
             self._start_one(client, program, namespaces[client], output)
 

@@ -12,7 +12,7 @@ from emulation.planning.plan import make_plan
 from record.errors import BadInputError, HostError
 from scenario.loading import load, load_text
 
-PROGRAM = {"command": ["subscriber"]}
+PROGRAM = {"command": ["sh"]}
 BASE: dict[str, Any] = {
     "name": "programs",
     "topology": {"kind": "line", "brokers": 2, "link": {"delay": "1ms"}},
@@ -75,6 +75,13 @@ def test_the_simulator_refuses_programs_in_one_sentence() -> None:
     with pytest.raises(HostError, match=r"^clients\.programs: the simulator has no real processes to speak to"):
         plan.require_possible("simulated")
     plan.require_possible("process")
+
+
+def test_a_program_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    programs = {"S1..S2": {"command": [str(tmp_path / "none")]}, "T": PROGRAM, "X2": PROGRAM}
+    plan = make_plan(load_text(text(programs), "programs.yaml"))
+    with pytest.raises(HostError, match=r"^clients\.programs\.S1\.command: the program .*none is not on this host"):
+        plan.require_possible("process")
 
 
 @pytest.mark.parametrize("fault", [{"crash": "far"}, {"crash": "S2"}, {"vanish": "far"}])
