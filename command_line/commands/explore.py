@@ -26,7 +26,6 @@ from studies.exploration.directory import repeat_command, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.findings import Finding
-from studies.exploration.guidance import ByCoverage
 from studies.exploration.judged_run import judging_room
 from studies.exploration.junit import suite_of
 from studies.exploration.real_runs import RealRuns
@@ -134,7 +133,7 @@ def _exploration(request: ExplorationRequest, surroundings: Surroundings, direct
     """The exploration, which goes on where an earlier one in this directory ended. Raises `UserError`s."""
     account = saved_account(directory, surroundings.protocol, request.seed)
     explorer = Explorer(Drawing(surroundings), request.seed)
-    return Exploration(explorer, request.budget, ByCoverage(account.seen.copy()), account)
+    return Exploration(explorer, request.budget, account)
 
 
 def _directory(request: ExplorationRequest, name: str) -> Path:

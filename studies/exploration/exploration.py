@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from record.callbacks import do_nothing
 from studies.exploration.findings import Cause, Finding
-from studies.exploration.guidance import ByCoverage, Guidance
 from studies.exploration.mutation import Parent
 from studies.exploration.workers import Explored, Explorer, Reduced, Suspect, Workers, unshrunk
 
+FAMILY = 4
+"""Runs of which the first is drawn anew, and the others are changes of a run that was drawn."""
 _LOOK_SECONDS = 0.2
 """Seconds between two looks at whether the user has interrupted."""
 
@@ -82,7 +83,6 @@ class Exploration:
 
     explorer: Explorer
     budget: Budget
-    guidance: Guidance = field(default_factory=ByCoverage)
     account: Account = field(default_factory=Account)
     on_finding: Callable[[Finding], None] = do_nothing
     on_look: Callable[[Account], None] = do_nothing
@@ -90,6 +90,8 @@ class Exploration:
     asked_to_end: Callable[[], bool] = bool
     seconds: float = 0.0
     """Seconds that it has taken."""
+    _latest: Parent | None = None
+    """The latest run that was drawn anew."""
     _suspects: deque[Suspect] = field(default_factory=deque)
     """Suspects that wait to be shrunk, or are being shrunk."""
 
@@ -114,7 +116,7 @@ class Exploration:
                 elif self._is_over(number):
                     break
                 else:
-                    at.begin(number, self.explorer.parent(number, self.guidance))
+                    at.begin(number, None if is_drawn(number) else self._latest)
                     number += 1
             if not at.busy or self.asked_to_end():
                 return
@@ -129,8 +131,8 @@ class Exploration:
             self.on_look(self.account)
 
     def _take(self, explored: Explored) -> None:
-        if not explored.refused:
-            self.guidance.note(Parent(explored.scenario, explored.moments), explored.features)
+        if is_drawn(explored.number) and not explored.refused:
+            self._latest = Parent(explored.scenario, explored.moments)
         self._suspects += self.account.add(explored)
 
     def _conclude(self, reduced: Reduced) -> None:
@@ -143,3 +145,8 @@ class Exploration:
         """True when no further run is to begin."""
         seconds, runs = self.budget.seconds, self.budget.runs
         return (seconds is not None and self.seconds >= seconds) or (runs is not None and begun >= runs)
+
+
+def is_drawn(number: int) -> bool:
+    """True for a run that is drawn anew, by its number."""
+    return number % FAMILY == 0

@@ -23,7 +23,6 @@ from studies.exploration.cases import failing_case
 from studies.exploration.coverage import features_of
 from studies.exploration.drawing import Drawing
 from studies.exploration.findings import moments_in_words
-from studies.exploration.guidance import Guidance
 from studies.exploration.judged_run import Defect, JudgingRoom
 from studies.exploration.moments import Moment, moments_of
 from studies.exploration.mutation import Mutation, Parent
@@ -95,10 +94,6 @@ class Explorer:
         self.surroundings = drawing.surroundings
         self._drawing = drawing
         self._seed = seed
-
-    def parent(self, number: int, guidance: Guidance) -> Parent | None:
-        """The parent of the run of this number."""
-        return guidance.parent(Random(f"{self._seed}:{number}:parent"))
 
     def explored(self, number: int, room: JudgingRoom, parent: Parent | None = None) -> Explored:
         """Draws the run of this number, or changes its parent, runs and judges it."""

@@ -161,7 +161,6 @@ ROOMS: Mapping[str, Floors] = {
         "judged_run moments schedules",
         "coverage drawing",
         "cases findings mutation shrinking",
-        "guidance",
         "workers",
         "confirmation directory exploration real_runs",
         "junit saved sentences",

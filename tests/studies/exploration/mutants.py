@@ -16,7 +16,6 @@ from pathlib import Path
 import msgspec
 
 from scenario.loading import load_text
-from studies.exploration.guidance import ByCoverage
 from studies.exploration.surroundings import Surroundings
 from tests.gauntlet.forks import Forks
 from tests.gauntlet.frozen import MUTANTS_SEED
@@ -49,7 +48,7 @@ def tried(mutant: Mutant, seconds: float) -> Found | None:
         if outcome.defect or is_named(verdict_on(outcome)):
             return None
     surroundings, spent = Surroundings.of(load_text(mutant.scenario.text, mutant.scenario.name)), 0.0
-    for run in explored(surroundings, 1, ByCoverage()):
+    for run in explored(surroundings, 1):
         spent += run.processor
         if run.kinds or spent > seconds:
             return Found(run.kinds, spent)

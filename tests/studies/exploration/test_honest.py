@@ -6,7 +6,6 @@ from itertools import islice
 
 import pytest
 
-from studies.exploration.guidance import ByCoverage
 from studies.exploration.surroundings import Shape, Surroundings
 from tests.studies.exploration.inside import explored
 
@@ -14,5 +13,5 @@ from tests.studies.exploration.inside import explored
 @pytest.mark.proof
 @pytest.mark.parametrize("shape, protocol", [(Shape.CYCLIC, "tid"), (Shape.CYCLIC, "cbf"), (Shape.SCOT, "octopia")])
 def test_an_honest_protocol_shows_nothing(shape: Shape, protocol: str) -> None:
-    runs = islice(explored(Surroundings(shape, protocol), 1, ByCoverage()), 12)
+    runs = islice(explored(Surroundings(shape, protocol), 1), 12)
     assert [run.defects for run in runs if run.defects] == []

@@ -1,4 +1,4 @@
-"""Moments: a fault that is put at a record of a run comes at that very record, and guidance leads to what is rare."""
+"""Moments: a fault that is put at a record of a run comes at that very record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from scenario.sections.faults import FaultItem
 from studies.exploration.coverage import features_of
 from studies.exploration.drawing import Drawing, is_sound
 from studies.exploration.draws import written
-from studies.exploration.guidance import ByCoverage, Unguided
 from studies.exploration.judged_run import judging_room
 from studies.exploration.moments import moments_of
 from studies.exploration.mutation import Mutation, Parent
@@ -50,19 +49,3 @@ def test_features_name_what_happened_and_neither_broker_nor_number() -> None:
         features = features_of(room.judged(scenario))
     assert any("sent publish" in feature for feature in features)
     assert not any("B1" in feature for feature in features)
-
-
-def test_guidance_prefers_what_few_runs_have_shown() -> None:
-    guidance = ByCoverage()
-    common, rare = (Parent(Drawing(TREE).drawn(Random(seed)), ()) for seed in (1, 2))
-    guidance.note(common, ["a"])
-    guidance.note(rare, ["a", "b"])
-    for _ in range(9):
-        guidance.note(common, ["a"])
-    chosen = [guidance.parent(Random(number)) for number in range(100)]
-    assert chosen.count(rare) > chosen.count(common) > 0
-    assert None in chosen
-    for number in range(1_000):
-        guidance.note(rare, [f"c{number}"])
-    assert guidance.parent(Random(3)) in (None, rare)
-    assert Unguided().parent(Random(1)) is None

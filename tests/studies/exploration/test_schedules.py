@@ -9,7 +9,6 @@ import pytest
 
 from scenario.sections.faults import FaultItem
 from studies.exploration.draws import seconds
-from studies.exploration.guidance import Unguided
 from studies.exploration.schedules import Schedules
 from studies.exploration.surroundings import Shape, Surroundings
 from tests.studies.exploration.inside import explored
@@ -41,5 +40,5 @@ def test_faults_heal_while_the_run_goes_on_however_late_they_come() -> None:
 def test_duplicates_after_a_long_cut_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = PLANTED["medym forgets by age"]
     planted.plant(monkeypatch)
-    runs = islice(explored(planted.surroundings, 0, Unguided()), 200)
+    runs = islice(explored(planted.surroundings, 0), 200)
     assert any(planted.kinds & set(run.kinds) for run in runs)
