@@ -81,6 +81,7 @@ class ClientSession:
         self._task: asyncio.Task[None] | None = None
         self._connected = asyncio.Event()
         self._problem = "no answer"
+        self._paused = False
 
     @property
     def waiting(self) -> int:
@@ -117,6 +118,20 @@ class ClientSession:
         if self._stream is not None:
             self._stream.close("the stream was broken on purpose")
 
+    def pause(self) -> None:
+        """Sends nothing and takes nothing from now on, as a frozen process. The connection stays open."""
+        self._paused = True
+        if self._call is not None:
+            self._call.pause_reading()
+
+    def resume(self) -> None:
+        """Undoes `pause`."""
+        self._paused = False
+        if self._call is not None:
+            self._call.resume_reading()
+        if self._stream is not None:
+            self._stream.wake()
+
     def crash(self) -> None:
         """Ends the session as a crash of this process does: the kernel resets its connection, and publications that the
         broker has not acknowledged are given up. `restart` opens it again."""
@@ -148,6 +163,8 @@ class ClientSession:
     def take(self) -> Sequence[bytes]:
         """The next frames, for the stream."""
         frames: list[bytes] = []
+        if self._paused:
+            return frames
         while len(frames) < _FRAMES_AT_ONCE:
             if requests := self._requests.take():
                 frames += encode_client_frames(requests, self._limits.message_bytes)

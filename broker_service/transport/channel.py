@@ -38,6 +38,13 @@ class Call(RpcStream):
         """Breaks the stream once the other end has been silent for so long."""
         self._connection.expect_signs_of_life(seconds)
 
+    def pause_reading(self) -> None:
+        """Takes nothing from the connection until `resume_reading`."""
+        self._connection.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._connection.resume_reading()
+
     def reset(self) -> None:
         """Resets the connection, as the kernel does for a process that has crashed."""
         self._connection.reset()

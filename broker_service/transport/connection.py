@@ -105,6 +105,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._paused = False
         """True while the socket's buffer is full."""
+        self._left_alone = False
+        """True while the user of the connection wants nothing to be read."""
         self._preface = preface
         """Bytes of the preface that have not come."""
         self._rest = b""
@@ -170,6 +172,18 @@ class Connection(asyncio.Protocol):
         """Ends the connection once the other end has been silent for so long, unless it is a Unix socket."""
         if self._transport is not None:
             SilenceWatch(self._transport, seconds)
+
+    def pause_reading(self) -> None:
+        """Leaves whatever comes in to the kernel, until `resume_reading`."""
+        self._left_alone = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Undoes `pause_reading`."""
+        self._left_alone = False
+        if self._transport is not None and self._next_turn is None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def reset(self) -> None:
         """Ends the connection by a reset. Nothing that waits is sent, and the other end is not told why."""
@@ -251,7 +265,7 @@ class Connection(asyncio.Protocol):
             if not waited:
                 transport.pause_reading()
             self._next_turn = asyncio.get_running_loop().call_soon(self._take_turn)
-        elif waited and transport is not None and not transport.is_closing():
+        elif waited and not self._left_alone and transport is not None and not transport.is_closing():
             transport.resume_reading()
 
     def _refused(self, error: ProtocolError) -> None:

@@ -17,7 +17,7 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -33,7 +33,7 @@ from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
-from emulation.drivers.instructions import End, Further, Instruction, Leave, Return, Start
+from emulation.drivers.instructions import End, Further, Instruction, Leave, Pause, Resume, Return, Start
 from emulation.drivers.parent import report, serve
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready
 from emulation.host.priority import CLIENTS
@@ -178,19 +178,29 @@ class Driver:
                 self._leave(clients)
             case Return(clients):
                 self._return(clients)
+            case Pause(clients):
+                for session in self._at_sites(clients):
+                    session.pause()
+            case Resume(clients):
+                for session in self._at_sites(clients):
+                    session.resume()
         self._plan_next()
 
-    def _leave(self, clients: Iterable[str]) -> None:
+    def _at_sites(self, clients: Iterable[str]) -> Iterator[ClientSession]:
+        """The sessions of those of these clients that this driver acts for."""
         for client in clients:
             if (end := self._config.sites.get(client)) is not None:
-                self._clients.away.add(client)
-                self._sessions[SessionEnd(end.broker, client).key].crash()
+                yield self._sessions[SessionEnd(end.broker, client).key]
+
+    def _leave(self, clients: Iterable[str]) -> None:
+        self._clients.away.update(clients)
+        for session in self._at_sites(clients):
+            session.crash()
 
     def _return(self, clients: Iterable[str]) -> None:
-        for client in clients:
-            if (end := self._config.sites.get(client)) is not None:
-                self._clients.away.discard(client)
-                self._sessions[SessionEnd(end.broker, client).key].restart()
+        self._clients.away.difference_update(clients)
+        for session in self._at_sites(clients):
+            session.restart()
 
     async def close(self) -> None:
         """Ends the sessions and the log."""

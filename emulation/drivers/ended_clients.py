@@ -1,4 +1,4 @@
-"""Clients that do not run, because a fault has ended them or their site."""
+"""Clients that do not run, or are frozen, because a fault has struck them or their site."""
 
 from __future__ import annotations
 

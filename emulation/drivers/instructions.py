@@ -42,4 +42,16 @@ class Return(msgspec.Struct, frozen=True, tag_field="do", tag="return"):
     clients: tuple[str, ...]
 
 
-Instruction = Start | Further | End | Leave | Return
+class Pause(msgspec.Struct, frozen=True, tag_field="do", tag="pause"):
+    """Clients on sites send nothing and take nothing from now on; their connections stay open."""
+
+    clients: tuple[str, ...]
+
+
+class Resume(msgspec.Struct, frozen=True, tag_field="do", tag="resume"):
+    """Clients that were paused continue."""
+
+    clients: tuple[str, ...]
+
+
+Instruction = Start | Further | End | Leave | Return | Pause | Resume

@@ -96,10 +96,15 @@ def _to_broker(action: Action, broker: BrokerId, brokers: LiveBrokers) -> None:
 
 
 def _to_clients(action: Action, host: ClientHost, sites: LiveSites) -> None:
-    if isinstance(action.kind, FaultKind):
-        sites.end(host)
-    else:
-        sites.come_back(host)
+    match action.kind:
+        case FaultKind.PAUSE:
+            sites.pause(host)
+        case HealKind.RESUME:
+            sites.resume(host)
+        case FaultKind():
+            sites.end(host)
+        case HealKind():
+            sites.come_back(host)
 
 
 def _to_link(action: Action, direction: LinkDirection, overlay: LiveOverlay) -> None:

@@ -114,6 +114,12 @@ class LiveSites(Protocol):
     def come_back(self, host: ClientHost) -> None:
         """Has the clients of a host run again, unless another host of theirs has ended, too."""
 
+    def pause(self, host: ClientHost) -> None:
+        """Freezes a host's clients: they send nothing and take nothing, and their connections stay open."""
+
+    def resume(self, host: ClientHost) -> None:
+        """Undoes `pause`, unless another host of theirs is paused, too."""
+
 
 class NoSites:
     """`LiveSites` of clients beside their brokers."""
@@ -123,7 +129,7 @@ class NoSites:
     def end(self, host: ClientHost) -> None:
         raise ValueError(f"{host} is not there")
 
-    come_back = end
+    come_back = pause = resume = end
 
 
 class QuietWatch(Protocol):

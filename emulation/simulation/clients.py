@@ -44,8 +44,8 @@ class ClientNodes:
         self._everywhere = workload.scenario.timeline.held is not None
         self.sites = tuple(sites)
         self._site_of = site_of_each_client(self.sites)
-        self._ended = EndedClients()
-        self._session_of: dict[str, SimulatedSession] = {}
+        self._ended, self._paused = EndedClients(), EndedClients()
+        self._session_of: dict[str, SiteSession] = {}
         """Sessions of clients at sites."""
         self._node_of = drivers(workload)
         self._recorders: dict[str, Recorder] = {}
@@ -97,6 +97,16 @@ class ClientNodes:
                 self._clients[self._node_of[client]].away.discard(client)
                 self._overlay.sessions.come_back(self._session_of[client])
 
+    def pause(self, host: ClientHost) -> None:
+        for client in self._paused.end(host):
+            if client in self._session_of:
+                self._session_of[client].freeze()
+
+    def resume(self, host: ClientHost) -> None:
+        for client in self._paused.come_back(host):
+            if client in self._session_of:
+                self._session_of[client].thaw()
+
     def stop(self) -> None:
         """The nodes end in order."""
         for node, recorder in self._recorders.items():
@@ -121,7 +131,7 @@ class ClientNodes:
             if session.up:
                 session.on_up()
             self._sessions.setdefault(node, []).append(session)
-            if end.client is not None:
+            if end.client is not None and isinstance(session, SiteSession):
                 self._session_of[end.client] = session
 
 

@@ -33,6 +33,8 @@ class SiteSession(SimulatedSession):
         super().__init__(address, events, on_event, int, int, name=name, limits=limits, on_acknowledged=on_acknowledged)
         self.came: int | None = None
         """The time at which the latest events came over the access link."""
+        self._frozen: list[Callable[[], None]] | None = None
+        """Calls that the client makes once it continues; None while it is not frozen."""
         self.runs = True
         """False while the client does not run."""
         self._paths = paths
@@ -42,6 +44,16 @@ class SiteSession(SimulatedSession):
     def connect(self, broker: SimulatedBroker) -> None:
         self._unsent.clear()
         super().connect(broker)
+
+    def freeze(self) -> None:
+        """The client does nothing from now on. Its connection stays open, and its kernel answers."""
+        self._frozen = []
+
+    def thaw(self) -> None:
+        """Lets the client continue."""
+        held, self._frozen = self._frozen or [], None
+        for call in held:
+            self._events.soon(call)
 
     def expire(self) -> None:
         """Both ends give the stream up, because neither has heard from the other for too long."""
@@ -76,6 +88,9 @@ class SiteSession(SimulatedSession):
         if session is not self._session or self._broker is None:
             return
         events, path = self._events, self._paths.to_broker
+        if self._frozen is not None:
+            self._frozen.append(partial(self._flush, session))
+            return
         if path.cut:
             path.when_restored(partial(self._flush, session))
             return
@@ -131,6 +146,9 @@ class SiteSession(SimulatedSession):
                 events.at(self._return, partial(self._take, session, frame, path.left_at))
 
     def _take(self, session: Session, frame: BrokerFrame, came: int) -> None:
+        if self._frozen is not None:
+            self._frozen.append(partial(self._take, session, frame, came))
+            return
         self.came = came
         self._receive(session, frame)
 

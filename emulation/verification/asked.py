@@ -87,6 +87,7 @@ class ClientsState:
 
     away: FaultKind | None = None
     """`CRASH` or `VANISH`; None for clients that should run."""
+    paused: bool = False
 
 
 State = BrokerState | DirectionState | ClientsState | None
@@ -277,7 +278,8 @@ class _Unfolding:
             own = self._own[target]
             return None if own is None else _direction_state(own, holding)
         if isinstance(target, ClientHost):
-            return ClientsState(next((one.how for one in holding if isinstance(one, Away)), None))
+            away = next((one.how for one in holding if isinstance(one, Away)), None)
+            return ClientsState(away, away is None and any(isinstance(one, Paused) for one in holding))
         return _broker_state(holding, incarnation)
 
 

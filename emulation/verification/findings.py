@@ -36,6 +36,16 @@ class Silence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSilence:
+    """Asks for silence: clients that are away or paused take nothing between two times."""
+
+    finding: Finding
+    clients: frozenset[str]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReset:
     """Asks for a reset: the stream of a link, if it was open, breaks at this time."""
 
@@ -108,4 +118,4 @@ class Promptness:
     """Nanoseconds that may pass from the record until the change can be seen, by the way in which it is looked at."""
 
 
-Question = Promptness | Silence | StreamReset | Disturbing | Serving | ServingAgain
+Question = Promptness | Silence | ClientSilence | StreamReset | Disturbing | Serving | ServingAgain

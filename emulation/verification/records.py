@@ -1,6 +1,6 @@
 """Answers that the logs of both ends give to questions about planned faults.
 
-1. A broker that is down or paused writes nothing.
+1. A broker that is down or paused writes nothing. Clients that are away or paused take no notification.
 2. A broker that resets a stream logs that the link is down, if it was up. A stream ends with its broker's process,
    which may be killed before it logs anything.
 3. Of the messages that come over a disturbed direction, the shares that were asked have each fate, within the interval
@@ -28,6 +28,7 @@ import msgspec
 from broker_service.core.disturber import HELD, LOST, REPEATED
 from emulation.network.probing.tolerance import loss_interval
 from emulation.verification.findings import (
+    ClientSilence,
     Disturbing,
     Finding,
     Promptness,
@@ -65,6 +66,7 @@ class _Line(msgspec.Struct):
     duration: int = 0
     kind: str | None = None
     arrived: int | None = None
+    client: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,12 @@ class RecordReader:
         logs = [path.stem for path in log_files(self.directory) if path.stem.partition("@")[0] == EMULATOR]
         return [line for node in logs for line in self.read(node) if line.event in FAULT_CHANGES]
 
+    def of_clients(self) -> Iterator[_Line]:
+        """The records of all nodes that act for clients."""
+        for path in log_files(self.directory):
+            if path.stem.startswith(("publishers", "subscribers")):
+                yield from self.read(path.stem)
+
     def published(self) -> Mapping[str, int]:
         """The times at which publications were handed over, by their ids."""
         found: dict[str, int] = {}
@@ -121,8 +129,12 @@ def _answer(question: Question, records: RecordReader) -> Finding:
     match question:
         case Promptness():
             return _prompt(question, records)
-        case Silence():
-            return _silence(question, records)
+        case Silence() | ClientSilence():
+            if isinstance(question, Silence):
+                finding = _silence(question, records)
+            else:
+                finding = _client_silence(question, records)
+            return finding
         case StreamReset():
             return _reset(question, records)
         case Disturbing():
@@ -160,6 +172,21 @@ def _silence(asked: Silence, records: RecordReader) -> Finding:
     after = (first.time - asked.begin) / SECOND
     return replace(
         asked.finding, wrong=f"it wrote {len(found)} records meanwhile, the first ({first.event}) {after:.2f} s later"
+    )
+
+
+def _client_silence(asked: ClientSilence, records: RecordReader) -> Finding:
+    taken = [
+        line
+        for line in records.of_clients()
+        if line.client in asked.clients and line.event == Event.NOTIFIED and asked.begin < line.time < asked.end
+    ]
+    if not taken:
+        return asked.finding
+    first = min(taken, key=lambda line: line.time)
+    after = (first.time - asked.begin) / SECOND
+    return replace(
+        asked.finding, wrong=f"its clients took {len(taken)} notifications meanwhile, the first {after:.2f} s later"
     )
 
 

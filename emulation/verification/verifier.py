@@ -319,6 +319,6 @@ def _outside(state: State) -> object:
         case DirectionState(properties):
             shaped = (properties.delay, properties.jitter, properties.loss, properties.rate)
             return shaped, state.cut, state.corruption
-        case ClientsState(away):
-            return away
+        case ClientsState(away, paused):
+            return away, paused
     return None

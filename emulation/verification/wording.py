@@ -26,7 +26,7 @@ def change_of(stage: Stage) -> StageChange:
         case DirectionState() as before, DirectionState() as state:
             kind = _of_direction(before, state)
         case ClientsState() as before, ClientsState() as state:
-            kind = state.away or HealKind.RETURN
+            kind = state.away or _of_clients(before, state)
         case _:
             return StageChange(f"appearance of {stage.target}", None)
     return StageChange(f"{kind} of {stage.target}", kind)
@@ -40,6 +40,12 @@ def _of_broker(before: BrokerState, state: BrokerState) -> FaultKind | HealKind:
     if state.paused != before.paused:
         return FaultKind.PAUSE if state.paused else HealKind.RESUME
     return HealKind.UNTHROTTLE if state.cores is None else FaultKind.THROTTLE
+
+
+def _of_clients(before: ClientsState, state: ClientsState) -> FaultKind | HealKind:
+    if before.away is not None:
+        return HealKind.RETURN
+    return FaultKind.PAUSE if state.paused else HealKind.RESUME
 
 
 def _of_direction(before: DirectionState, state: DirectionState) -> FaultKind | HealKind:

@@ -57,9 +57,9 @@ class Down:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """A broker that does nothing, and whose sockets stay open."""
+    """A broker, or clients on a site, that do nothing, and whose sockets stay open."""
 
-    target: BrokerId
+    target: BrokerId | ClientHost
     begins_by: ClassVar[FaultKind] = FaultKind.PAUSE
     heals_by: ClassVar[HealKind] = begins_by.healed_by
 

@@ -35,6 +35,11 @@ class SiteTargets:
         self._hit.update(found)
         return tuple(found)
 
+    def named(self, text: str) -> bool:
+        """True for a text that means sites or clients on them."""
+        words = Call.of(text).word in (RANDOM_SITE, RANDOM_CLIENT)
+        return words or text in self._sites or any(text in site.clients for site in self._sites.values())
+
     def whole(self, texts: Iterable[str]) -> tuple[ClientHost, ...]:
         """Sites, or clients that are alone on theirs, which stand for it. Raises `TargetError`."""
         return tuple(dict.fromkeys(self._whole(host) for host in self.hosts(texts)))

@@ -36,6 +36,7 @@ from scenario.sections.section import CpuQuota, Section
 from scenario.sections.service_time import SendTimeField, ServiceTimeDistribution, ServiceTimeField, service_time
 from scenario.sections.units import BIT_RATE, DURATION, SHARE, Duration, Share
 from topology.link_properties import BrokerId, LinkDirection
+from topology.sites import ClientHost
 
 _MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
 _COUNT = re.compile(r"(?P<number>[1-9]\d{0,11})\s+(?P<counter>[a-z]+)", re.ASCII)
@@ -214,6 +215,14 @@ _ANY_SETTING = (
 )
 
 
+def pausing(targets: Targets, named: Iterable[str]) -> list[BrokerId | ClientHost]:
+    """Brokers, and hosts of clients. A name that both have is the broker's. Raises `TargetError`."""
+    named, known = list(named), {broker.id for broker in targets.overlay.brokers}
+    hosts = [text for text in named if text not in known and targets.of_sites.named(text)]
+    brokers = [text for text in named if text not in hosts]
+    return [*targets.brokers(brokers), *targets.of_sites.hosts(hosts)]
+
+
 def _written(name: str) -> str:
     """A field's name in the file."""
     return FaultItem.model_fields[name].alias or name
@@ -251,7 +260,7 @@ class FaultItem(Section):
     restart: BrokerTexts | None = None
     """Starts brokers that were killed or stopped, with empty tables."""
     pause: BrokerTexts | None = None
-    """Freezes brokers; their connections stay open."""
+    """Freezes brokers, or clients on sites; their connections stay open."""
     resume: BrokerTexts | None = None
     """Ends a pause."""
     slow: BrokerTexts | None = None
@@ -365,12 +374,16 @@ class FaultItem(Section):
                 return Lift(Cut, frozenset(targets.directions(named)))
             case "heal":
                 return Lift()
-        return Lift(Down if self.restart is not None else Paused, frozenset(targets.brokers(named)))
+        if self.resume is not None:
+            return Lift(Paused, frozenset(pausing(targets, named)))
+        return Lift(Down, frozenset(targets.brokers(named)))
 
     def _conditions(self, targets: Targets) -> Iterable[Condition]:
         if self.partition is not None:
             return map(Cut, self._parted(targets, self.partition))
         named = getattr(self, self.verb)
+        if self.pause is not None:
+            return map(Paused, pausing(targets, self.pause))
         if self.crash is not None:
             return (Away(host, FaultKind.CRASH) for host in targets.of_sites.hosts(self.crash))
         if self.vanish is not None:
@@ -420,8 +433,6 @@ class FaultItem(Section):
                 return Down(broker, FaultKind.KILL)
             case "stop":
                 return Down(broker, FaultKind.STOP)
-            case "pause":
-                return Paused(broker)
         if self.cpu is not None:
             return Throttled(broker, self.cpu)
         assert self.service_time is not None

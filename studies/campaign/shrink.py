@@ -16,14 +16,15 @@ from record.errors import BadInputError
 from scenario.faults import Targets
 from scenario.faults.targets import REST
 from scenario.model import Scenario
-from scenario.sections.faults import FaultItem, OneWay, Partition
+from scenario.sections.faults import FaultItem, OneWay, Partition, pausing
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import CampaignCell
 from studies.campaign.result import CampaignResult
 from studies.smallest_part import smallest
 from topology.link_properties import LinkDirection
 
-_OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow")
+_OF_BROKERS = ("kill", "stop", "restart", "slow")
+_OF_BROKERS_OR_CLIENTS = ("pause", "resume")
 _OF_CLIENTS = ("crash", "vanish")
 _OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt", "reset", "disturb")
 
@@ -111,6 +112,9 @@ def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
     if verb in _OF_BROKERS:
         for broker in targets.brokers(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (broker,)})
+    elif verb in _OF_BROKERS_OR_CLIENTS:
+        for target in pausing(targets, getattr(fault, verb)):
+            yield fault.model_copy(update={verb: (str(target),)})
     elif verb in _OF_CLIENTS:
         for host in targets.of_sites.hosts(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (host.name,)})

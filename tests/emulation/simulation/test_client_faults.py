@@ -15,6 +15,7 @@ from emulation.simulation.access import AccessLink
 from emulation.simulation.open_sessions import OpenSessions
 from emulation.simulation.run import simulate
 from emulation.simulation.sessions import SimulatedSession
+from emulation.simulation.site_session import SiteSession
 from record.fidelity import VariantFidelity
 from scenario.loading import load_text
 
@@ -138,3 +139,15 @@ def test_an_operation_over_a_cut_access_link_is_answered_late(tmp_path: Path) ->
     asked = "{at: 7s, client: X, broker: B3, id: x1, subscribe: '[class,eq,STOCK]'}"
     _, variant = judged(tmp_path, "{at: 6s, link_down: oslo-B3, for: 7s}", operations=asked, run="20s")
     assert variant.delivery.verdicts == ["correct"]
+
+
+def test_paused_clients_are_late_and_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults = "{at: 4s, pause: [berlin, market], for: 4s}", "{at: 10s, pause: S3}", "{at: 12s, resume: S3}"
+    fidelity, variant = judged(tmp_path / "as planned", *faults)
+    assert variant.delivery.verdicts == ["correct"]
+    assert variant.delivery.delivered == variant.delivery.expected
+    assert not invalid(fidelity)
+    assert not [time for time in notified(tmp_path / "as planned", "S2") if 4_100 < time < 8_000]
+    monkeypatch.setattr(SiteSession, "freeze", lambda _: None)
+    fidelity, _ = judged(tmp_path / "without effect", *faults)
+    assert "pause of berlin" in invalid(fidelity)
