@@ -97,7 +97,8 @@ class Mosquitto:
         ending = asyncio.ensure_future(self._process.wait())
         await asyncio.wait((ending, self._broken), return_when=asyncio.FIRST_COMPLETED)
         with contextlib.suppress(TimeoutError):
-            return f"{PROGRAM} ended with exit code {await asyncio.wait_for(ending, _ENDS_WITHIN)}"
+            code = await asyncio.wait_for(ending, _ENDS_WITHIN)
+            return f"{PROGRAM} ended with exit code {code}" if code >= 0 else f"{PROGRAM} got signal {-code}"
         return self._broken.result()
 
     async def stop(self) -> None:
