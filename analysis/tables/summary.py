@@ -351,7 +351,7 @@ class SystemFigures(msgspec.Struct, frozen=True, kw_only=True):
         longer = ""
         if self.beyond_links_ms is not msgspec.UNSET:
             longer = f"; delays are {self.beyond_links_ms:,.1f} ms longer than those of links, on average"
-        return f"{self.system} brought {brought}{longer}"
+        return f"servers brought {brought}{longer}"
 
 
 class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):

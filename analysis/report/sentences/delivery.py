@@ -18,10 +18,11 @@ def delivery_sentence(delivery: Delivery) -> str:
     if delivery.verdicts == [BROKER_DEFECT]:
         return "A broker failed by a defect of its own code, which ended the run, so deliveries are not judged."
     if delivery.verdicts == [CORRECT]:
+        proven = delivery.expected - delivery.excused - delivery.not_judged
+        owed = "expected notifications" if proven == delivery.expected else "notifications that had to come"
         return (
-            f"Every subscriber received exactly what it should: all {delivery.expected:,} expected notifications of "
-            f"{delivery.published:,} publications arrived, none twice, and none at another client."
-            f"{_detected(delivery)}{_excused(delivery)}"
+            f"Every subscriber received exactly what it should: all {proven:,} {owed} of {delivery.published:,} "
+            f"publications arrived, none twice, and none at another client.{_detected(delivery)}{_excused(delivery)}"
         )
     return _wrong(delivery)
 
