@@ -87,6 +87,8 @@ class HostDeployment:
         self._exits.callback(note_changed_logs)
         self._exits.enter_context(self._log_watch)
         self._trace: FileTrace | NullTrace = NullTrace(EMULATOR, plan.name)
+        self._sent: SentBytes | None = None
+        """The bytes that brokers send from the run phase on; None before."""
         self._programs: ProgramClients | None = None
         if plan.programs:
             measured.programs = []
@@ -194,7 +196,8 @@ class HostDeployment:
         return looks
 
     def drained(self) -> None:
-        self._measured.sent = self._sent.by_direction()
+        if self._sent is not None:
+            self._measured.sent = self._sent.by_direction()
         self._wait_for_all("drained")
         self.overlay.brokers.starts.close()
         self._when_over()

@@ -26,6 +26,7 @@ from emulation.run.host_share import HostShare, Sleep, leaving_stages
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import NoDisplay, Snapshot
 from emulation.runtimes.interface import Ending
+from emulation.runtimes.listening import ListeningWatch
 from record.errors import BrokerDefectError, HostError
 from record.exit_codes import ExitCode
 from record.manifest import Manifest
@@ -81,6 +82,7 @@ class Overlay:
         self.looks = 0
         self.expected = MagicMock(running=["B1"])
         self.addresses: dict[str, str] = {}
+        self.starts = ListeningWatch(self.addresses)
 
     @property
     def brokers(self) -> Overlay:
