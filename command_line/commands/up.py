@@ -21,6 +21,7 @@ from command_line.commands.run_engines import RunEngine
 from emulation.held.held_runs import CONSOLE, HeldRun, held_runs
 from emulation.held.hold import Hold
 from emulation.host.processes import RUN_VARIABLE
+from emulation.simulation.held_time import require_speed
 from record.errors import BadInputError, BrokerDefectError, UserError, unusable_directory
 from record.exit_codes import ExitCode
 from record.manifest import PhaseName
@@ -107,8 +108,11 @@ def hold_run(request: HoldRequest, engine: RunEngine) -> int:
 
 def overrides_of(request: HoldRequest) -> dict[str, str]:
     """The changes of the scenario with which it is held. Raises `UserError`s for one that cannot be."""
-    if "timeline.run" in request.overrides:
-        raise BadInputError("--set timeline.run: a held run lasts until `brokerlab down`, or for the time of --for")
+    for field in ("timeline.run", "timeline.held"):
+        if field in request.overrides:
+            raise BadInputError(f"--set {field}: a held run lasts until `brokerlab down`, or for the time of --for")
+    if request.speed is not None:
+        require_speed(request.speed)
     limit = DURATION.format(request.limit)
     overrides = {**request.overrides, "timeline.run": limit, "timeline.held": limit}
     scenario = load(request.scenario, overrides)

@@ -49,7 +49,7 @@ class VirtualTime:
         Raises `BadInputError` for a speed that is none.
         """
         self._speed = speed
-        _require_speed(speed)
+        require_speed(speed)
         self._following = following
         self._watch = watch
         self._nodes = nodes
@@ -131,7 +131,7 @@ class VirtualTime:
         awaited, name = None, None
         match request:
             case SpeedRequest(speed):
-                _require_speed(speed)
+                require_speed(speed)
                 self._give_up("another pace was asked for", now)
                 self._speed = speed
                 self._throttle = self._throttled()
@@ -171,7 +171,8 @@ class VirtualTime:
         return Throttle(self._speed or 1.0, self._wait, self._flush, self._clock)
 
 
-def _require_speed(speed: float) -> None:
+def require_speed(speed: float) -> None:
+    """Raises `BadInputError` for a speed that time cannot have."""
     if speed and not SLOWEST <= speed <= FASTEST:
         raise BadInputError(
             f"a speed of {speed:g}: choose 0, at which time stands still, or {SLOWEST:g} to {FASTEST:,.0f}"

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def test_what_cannot_be_held_is_refused() -> None:
         overrides_of(request(LINE, timeline_run="3s"))
     with pytest.raises(BadInputError, match=r"has 2; choose by --set, such as --set routing\.publications=VALUE"):
         overrides_of(request(ROOT / "scenarios" / "quickstart.yaml"))
+    with pytest.raises(BadInputError, match=r"timeline\.held: a held run lasts until `brokerlab down`"):
+        overrides_of(request(LINE, timeline_held="3s"))
+    with pytest.raises(BadInputError, match="choose 0, at which time stands still"):
+        overrides_of(replace(request(LINE), speed=-1.0))
     slowed = HoldRequest(
         LINE, {"time_dilation": "2"}, "auto", "auto", Path("runs"), 60, 1 << 20, report=False, live=False
     )
