@@ -13,6 +13,7 @@ import msgspec
 from record.contract import CONTRACT
 from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
+from record.unread import UnreadPolicy
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,8 +30,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     control_queue: int = 100_000
     """Other messages that may wait for a link. A broker that keeps running never repeats one that was dropped."""
     session_queue: int = 20_000
-    """Notifications that may wait for a client session that does not read, and as many answers besides. Further
-    notifications are dropped; a further answer ends the stream."""
+    """Notifications that may wait for a client session that does not read, and as many answers besides. What comes
+    beyond is up to `unread`; a further answer ends the stream."""
+    unread: UnreadPolicy = UnreadPolicy.DROP_NEWEST
+    """The end of a notification that finds no room in its session."""
     queue_bytes: int = 64 << 20
     """Bytes that may wait for a link (publications and other messages each), for a session, and for service."""
     sessions: int = 1_000
@@ -79,7 +82,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         """Raises `ValueError` for a bound or a time that is not above 0."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not isinstance(value, bool) and not 0 < value < math.inf:
+            if not isinstance(value, bool | str) and not 0 < value < math.inf:
                 raise ValueError(f"{name}: must be more than 0, not {value}")
 
 

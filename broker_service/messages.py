@@ -112,7 +112,8 @@ class Outcome(enum.IntEnum):
     """A subscription has started; the name of it is the event's `id`."""
     LOST = 5
     """Positions of a stream are lost, because the routing protocol gave them up for these clients: those from the
-    event's `position` on, and before its `number`."""
+    event's `position` on, and before its `number`. Without a position: so many notifications as `number` were dropped
+    for the client, because it does not read."""
 
 
 class ClientRequest(msgspec.Struct, frozen=True, gc=False):

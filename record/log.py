@@ -128,6 +128,9 @@ class Event(enum.StrEnum):
     """Positions of a stream were lost for a client, because its broker was cut off for too long (`Promises.gives_up`).
     The broker records that it told the client, and the client that it was told, where the notifications of publications
     among them would have come. stream and position: the first one; count: their number."""
+    MISSED = "missed"
+    """A client's broker told it that it dropped notifications for it, because the client does not read
+    (`clients.unread`). count: their number, since the last such record."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
     composite; publications: the set. arrived: the time at which it came over the access link of the client's site,

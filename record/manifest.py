@@ -21,6 +21,7 @@ from record.limits import Limit, RelativeLimit
 from record.promises import Order, Promises
 from record.sample import NOTHING_LOGGED, PublicationSample
 from record.service_time import SendingOrder
+from record.unread import SlowReaders
 
 FORMAT = 2
 """Version of run directories that this code writes and analyses: manifest, logs and their meaning."""
@@ -148,6 +149,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     the routing declares; not set where it declares none."""
     service_time: float | msgspec.UnsetType = msgspec.UNSET
     """Mean seconds of modelled work of a broker on each message; not set without any."""
+    slow_readers: SlowReaders | msgspec.UnsetType = msgspec.UNSET
+    """The bounds of what brokers keep for clients; not set where none reads at a rate."""
     sending: SendingOrder | msgspec.UnsetType = msgspec.UNSET
     """Order in which a broker sends over its links where that takes time; not set where links send side by side."""
 

@@ -9,6 +9,7 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal
 
+import msgspec
 from pydantic import (
     ConfigDict,
     Field,
@@ -22,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from broker_service.config import Limits
 from broker_service.routing import found_protocol
 from broker_service.routing.outside import ProtocolError
 from broker_service.routing.systems import is_system
@@ -197,6 +199,12 @@ class Scenario(Section):
         if self.logs is None or self.logs.publications == 1.0:
             return None
         return PublicationSample(self.logs.publications, self.seed)
+
+    @property
+    def broker_limits(self) -> Limits:
+        """The bounds of brokers, with the policy on what clients do not read."""
+        limits = self.brokers.limits.limits()
+        return limits if self.clients is None else msgspec.structs.replace(limits, unread=self.clients.unread)
 
     def overlay(self) -> Overlay:
         """The overlay at the start, which follows from topology, motion and seed alone. Raises `OverlayError`."""

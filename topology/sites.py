@@ -24,11 +24,24 @@ class Site:
     """Properties of the access link from the site to the broker."""
     down: LinkProperties
     """Properties of the access link from the broker to the site."""
+    reads: float | msgspec.UnsetType = msgspec.UNSET
+    """Notifications a second that each of its clients reads; not set where they read whatever comes."""
+
+    @property
+    def reads_slowly(self) -> bool:
+        """True where its clients read at a rate."""
+        return self.reads is not msgspec.UNSET
+
+    @property
+    def has_rate(self) -> bool:
+        """True where the access link has a rate."""
+        return self.up.rate is not None or self.down.rate is not None
 
     @property
     def holds_messages(self) -> bool:
-        """True where the access link has a rate, so that messages may wait for it for as long as there are many."""
-        return self.up.rate is not None or self.down.rate is not None
+        """True where messages may wait at the access link for as long as there are many: it has a rate, or clients
+        read at one."""
+        return self.has_rate or self.reads_slowly
 
     @property
     def link(self) -> Link:
@@ -61,6 +74,11 @@ def with_sites(overlay: Overlay, sites: Iterable[Site]) -> Overlay:
 def site_of_each_client(sites: Iterable[Site]) -> Mapping[str, Site]:
     """The site of each client that is on one; clients beside their broker are not among them."""
     return {client: site for site in sites for client in site.clients}
+
+
+def slow_readers(sites: Iterable[Site]) -> frozenset[str]:
+    """The clients that read at a rate."""
+    return frozenset(client for site in sites if site.reads_slowly for client in site.clients)
 
 
 def save_sites(sites: Iterable[Site], path: Path) -> None:

@@ -51,7 +51,7 @@ def message_counts(evidence: Evidence) -> Iterable[Check]:
     undrained = evidence.variant.undrained or evidence.variant.interrupted
     broken = killed.keys() | _sessions_broken(evidence)
     whole = {broker: counted for broker, counted in found.at_brokers.items() if broker in logged - broken}
-    narrow = {site.broker for site in evidence.sites if site.holds_messages} if undrained else set()
+    narrow = {site.broker for site in evidence.sites if site.reads_slowly or (undrained and site.holds_messages)}
     yield _publications(whole, narrow, undrained=undrained)
     yield _notifications(whole, narrow, undrained=undrained)
 

@@ -179,7 +179,7 @@ class _Followed:
             self._wait_for(self._asked.subscribers_of(self._nodes[broker]), own, _TIMES_COUNTED)
         begin = self._arrivals[at, ArrivalColumn.TIME]
         times = begin, notices[:, NoticeColumn.NOTIFIED]
-        self._access(notices[:, NoticeColumn.SITE], lambda site: (site.down, site.up), times, followed)
+        self._access(notices[:, NoticeColumn.SITE], _to_clients, times, followed)
         while len(followed):
             here = self._arrivals[at]
             self._wait(here[:, ArrivalColumn.BROKER], followed)
@@ -242,24 +242,24 @@ class _Followed:
         """Counts what access links of publishers can have taken, given the rows of the turns at their brokers."""
         published = self._publishings[first[:, ArrivalColumn.PUBLISHING]]
         times = published[:, PublishingColumn.PUBLISHED], first[:, ArrivalColumn.TIME]
-        self._access(published[:, PublishingColumn.SITE], lambda site: (site.up, site.down), times, ways)
+        self._access(published[:, PublishingColumn.SITE], lambda site: _bounds(site.up, site.down), times, ways)
 
     def _access(
         self,
         sites: Numbers,
-        direction: Callable[[Site], tuple[LinkProperties, LinkProperties]],
+        bounds: Callable[[Site], tuple[float, float]],
         times: tuple[Numbers, Numbers],
         ways: Numbers,
     ) -> None:
-        """Counts what one direction of access links can have taken between two times; `direction` has it before its
-        opposite."""
+        """Counts what one direction of access links can have taken between two times; `bounds` are the least and the
+        most where nothing has struck it."""
         begin, end = times
         for number, own in _places(sites):
             if number != NOBODY:
                 site = self._asked.sites[number]
-                bounds = _bounds(*direction(site))
+                usual_least, usual_most = bounds(site)
                 struck = ~untouched(begin[own], end[own], self._asked.struck_access(site))
-                least, most = np.where(struck, 0.0, bounds[0]), np.where(struck, inf, bounds[1])
+                least, most = np.where(struck, 0.0, usual_least), np.where(struck, inf, usual_most)
                 self._least[ways[own]] += least
                 self._most[ways[own]] += np.maximum(least, np.minimum(most, np.maximum(end[own] - begin[own], 0)))
 
@@ -308,3 +308,9 @@ def _bounds(link: LinkProperties, opposite: LinkProperties) -> tuple[float, floa
 def _whole(nanoseconds: float) -> int:
     """The sum in a whole number of nanoseconds, of which 64 bits hold no more than centuries."""
     return round(min(nanoseconds, _ENDLESS))
+
+
+def _to_clients(site: Site) -> tuple[float, float]:
+    """Bounds of what the way to a site's clients takes: a client that reads at a rate leaves messages waiting there."""
+    least, most = _bounds(site.down, site.up)
+    return least, _ENDLESS if site.reads_slowly else most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -26,17 +26,17 @@ class AccessLinks:
 
     @classmethod
     def to_brokers(cls, sites: Sequence[Site]) -> AccessLinks:
-        return cls._of(sites, lambda site: (site.up, site.down))
+        return cls._of([_bounds(site.up, site.down) for site in sites])
 
     @classmethod
     def to_clients(cls, sites: Sequence[Site]) -> AccessLinks:
-        return cls._of(sites, lambda site: (site.down, site.up))
+        """The time that messages wait for a client which reads at a rate counts as its access link's."""
+        bounds = ((site, _bounds(site.down, site.up)) for site in sites)
+        return cls._of([(least, inf if site.reads_slowly else most) for site, (least, most) in bounds])
 
     @classmethod
-    def _of(
-        cls, sites: Sequence[Site], direction: Callable[[Site], tuple[LinkProperties, LinkProperties]]
-    ) -> AccessLinks:
-        times = np.array([_bounds(*direction(site)) for site in sites], dtype=np.float64).reshape(-1, 2)
+    def _of(cls, bounds: Sequence[tuple[float, float]]) -> AccessLinks:
+        times = np.array(bounds, dtype=np.float64).reshape(-1, 2)
         shortest, longest = np.minimum(times, _ENDLESS).astype(np.int64).T
         return cls(shortest, longest)
 

@@ -284,7 +284,10 @@ def _evidence(
     unlogged = NOT_SAMPLED if variant.foreign is UNSET else variant.foreign.reason
     if not history.losses and undrained is None:
         nothing = Backlogs(), Departures()
-        return Evidence((), Ways(history.overlay), *nothing, history.settling, history.promises, unlogged=unlogged)
+        ways = Ways(history.overlay)
+        return Evidence(
+            (), ways, *nothing, history.settling, history.promises, unlogged=unlogged, unread=history.unread
+        )
     sent = (found for found in logs.traffic.amounts if found.activity.variant == number)
     return Evidence(
         losses=tuple(history.losses),
@@ -306,9 +309,10 @@ def _evidence(
         undrained=undrained,
         oldest=publications.counts.of(number).oldest,
         behind_rates=frozenset(
-            client for site in run.sites.get(variant.name, ()) if site.holds_messages for client in site.clients
+            client for site in run.sites.get(variant.name, ()) if site.has_rate for client in site.clients
         ),
         unlogged=unlogged,
+        unread=history.unread,
     )
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from record.log import Event
+from record.time_units import SECOND
 
 
 class LogPosition(NamedTuple):
@@ -83,6 +84,25 @@ class ListeningEvent(NamedTuple):
     not_before: int
     """Nanoseconds, as `seen`: the last look that found nobody listening, or the restart."""
     seen: int
+
+
+class Reading(NamedTuple):
+    """A notification for a client that reads at a rate, on its way from the broker's session to the client."""
+
+    variant: int
+    client: str
+    event: Event
+    """Delivered, notified or dropped, or missed, when the client is told of drops."""
+    time: int
+    broker: str
+    publication: str
+    """Empty where it was told of drops."""
+    amount: int
+    """Bytes of one that was delivered; the number of drops that the client was told of."""
+
+    @property
+    def seconds(self) -> float:
+        return self.time / SECOND
 
 
 class LostRange(NamedTuple):

@@ -20,6 +20,7 @@ from analysis.reading.log_events import (
     LostRange,
     NeighbourChange,
     OutageEvent,
+    Reading,
 )
 from analysis.reading.log_extents import LogExtents
 from analysis.reading.message_counts import MessageCounts
@@ -89,6 +90,7 @@ class LogTally(Tally):
     """Told to clients."""
     outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
     listening: Listed[ListeningEvent] = field(default_factory=partial(Listed, ListeningEvent))
+    readings: Listed[Reading] = field(default_factory=partial(Listed, Reading))
     neighbours: Listed[NeighbourChange] = field(default_factory=partial(Listed, NeighbourChange))
     changes: Listed[LinkChange] = field(default_factory=partial(Listed, LinkChange))
     defects: Listed[BrokerDefect] = field(default_factory=partial(Listed, BrokerDefect))

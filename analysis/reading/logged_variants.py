@@ -23,6 +23,9 @@ class LoggedVariants:
     sites: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     """The site of each client that is on one, by variant; without variants in which none is."""
 
+    slow: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """The clients that read at a rate, by variant; without variants in which none does."""
+
     @property
     def receivers(self) -> frozenset[str]:
         """Brokers and sites."""

@@ -17,14 +17,13 @@ from analysis.reading.access_hops import AT_ACCESS_LINKS, AccessHops
 from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
-from analysis.reading.log_events import (
-    ClientOperation,
-)
+from analysis.reading.log_events import ClientOperation
 from analysis.reading.log_tally import LogTally, OwnDeclaration
 from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, PassageCount, Passed
 from analysis.reading.overlay_events import BlockPlace, OverlayEventReader
 from analysis.reading.publication_events import PLACED, EventWriter, Place
+from analysis.reading.slow_readers import SlowReaderRecords
 from analysis.reading.stream_positions import StreamPiece
 from analysis.reading.traffic import COUNTED, Activity, ActivityAmount, Amount
 from analysis.run_files.logs import RecordBlock
@@ -135,6 +134,7 @@ class ShareReader:
         counted = Amount() if event in COUNTED else None
         stop = self._variants.stops[variant]
         read, hop = self._with_access(variant, fields, self._reading(variant, fields)), self._hop(variant, fields)
+        read = self._with_slow_readers(variant, fields, read)
         return _Handling(stop, self._variants.ends[variant] - TAIL, amount=counted, read=read, hop=hop)
 
     def _hop(self, variant: int, fields: _Fields) -> int | None:
@@ -157,6 +157,13 @@ class ShareReader:
             return read
         access = AccessHops(self.hops, variant, event, broker, sites)
         return partial(_read_both, access, read, self._variants.stops[variant])
+
+    def _with_slow_readers(self, variant: int, fields: _Fields, read: _Read | None) -> _Read | None:
+        """The way to read records, with those of notifications for clients that read at a rate besides."""
+        slow, (_, node, event, kind, peer, text, _) = self._variants.slow.get(variant), fields
+        if not slow or not _of_publications(kind) or not SlowReaderRecords.may_be(event, text):
+            return read
+        return partial(_read_also, SlowReaderRecords(slow, self._tally.readings, variant, peer or node), read)
 
     def _reading(self, variant: int, fields: _Fields) -> _Read | None:
         """The way to read records with these fields; None where there is nothing to read but an amount."""
@@ -258,6 +265,12 @@ class ShareReader:
 def _read_both(access: AccessHops, read: _Read | None, stop: int, record: TraceRecord, position: int) -> None:
     if record.time < stop:
         access.add(record)
+    if read is not None:
+        read(record, position)
+
+
+def _read_also(readers: SlowReaderRecords, read: _Read | None, record: TraceRecord, position: int) -> None:
+    readers.add(record)
     if read is not None:
         read(record, position)
 

@@ -10,9 +10,11 @@ import contextlib
 import logging
 import secrets
 import socket
+import time
 from collections.abc import Callable, Sequence
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.client_library.slow_reading import SlowReading
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport.channel import Call, dial
@@ -21,7 +23,7 @@ from broker_service.transport.duplex import Duplex, StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError
-from broker_service.transport.stream import Stream
+from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW, Stream
 from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
 from record.callbacks import do_nothing
 
@@ -72,6 +74,9 @@ class ClientSession:
         self.make_socket: Callable[[], socket.socket] | None = None
         """Makes the socket of each connection to a `host:port`, where that is not to be one of this process's network;
         to be set before `open`."""
+        self.reads: float | None = None
+        """Notifications that are read in a second, from the connection's flow control on; None: whatever comes. To be
+        set before `open`."""
         self._limits = limits or SessionLimits()
         self._due_writes = due_writes or DueWrites()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
@@ -205,8 +210,9 @@ class ClientSession:
         """Serves one stream from its opening to its end. Returns whether the session was closed by this end."""
         stream: _ClientStream | None = None
         try:
+            window = STREAM_WINDOW if self.reads is None else FIRST_WINDOW
             async with asyncio.timeout(_DIAL_ATTEMPTS * self._limits.reconnect_last if self.make_socket else None):
-                call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME, self.make_socket)
+                call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME, self.make_socket, window)
             self._call = call
             call.expect_signs_of_life(SILENT_HEARTBEATS * self._limits.heartbeat)
             stream = self._stream = _ClientStream(call, self, self._due_writes)
@@ -242,10 +248,14 @@ class _ClientStream(Duplex):
         """True once the broker's welcome has come."""
         self._session = session
         self._first: Sequence[bytes] = ()
+        self._reading: SlowReading | None = None if session.reads is None else SlowReading(session.reads)
 
     def on_frame(self, data: bytes) -> None:
         frame = decode_broker_frame(data)
-        if self.begun:
+        if self.begun and self._reading is not None:
+            self._reading.take(frame, time.monotonic())
+            self._read_due(self._reading)
+        elif self.begun:
             self._session.receive(frame)
         elif frame.welcome is None:
             raise MalformedFrameError("the first frame of a broker is no welcome")
@@ -253,6 +263,21 @@ class _ClientStream(Duplex):
             self._first = (self._session.begin(frame.welcome),)
             self.begun = True
             self.wake()
+
+    @property
+    def held_up(self) -> bool:
+        return self._reading is not None and self._reading.next_at is not None
+
+    async def ready(self) -> None:
+        """Reads what has come, one by one; nothing further is taken from the connection meanwhile."""
+        reading = self._reading
+        while reading is not None and (at := reading.next_at) is not None and self._stream.error is None:
+            await asyncio.sleep(max(0.0, at - time.monotonic()))
+            self._read_due(reading)
+
+    def _read_due(self, reading: SlowReading) -> None:
+        for part in reading.due(time.monotonic()):
+            self._session.receive(part)
 
     def next_frames(self) -> Sequence[bytes]:
         if not self.begun:

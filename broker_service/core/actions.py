@@ -45,6 +45,7 @@ from broker_service.routing.interface import (
     capability_for,
 )
 from record.log import Event
+from record.unread import UNREAD
 
 # Looked up once, because every message needs them.
 _DELIVERED: Final = Event.DELIVERED
@@ -129,12 +130,12 @@ class ActionExecutor:
             raise
 
     def send(self, session: Session, event: ClientEvent) -> None:
-        """Queues an event for a session; logs one that the session has no room for."""
-        if not session.put(event):
-            self._report_unread(event)
+        """Queues an event for a session; logs those that the session has no room for."""
+        for dropped in session.put(event):
+            self._report_unread(dropped)
 
     def _report_unread(self, event: ClientEvent) -> None:
-        reason = "client session does not read"
+        reason = UNREAD
         if event.publications:
             message = Message(Kind.DETECTION, event.publications[-1].id)
             reason = lost_detection(reason, event.id)
@@ -164,8 +165,8 @@ class ActionExecutor:
             self._recorder.notifications(
                 _DELIVERED, names, id=message.id, hops=message.hops, bytes=size, position=position
             )
-            if not session.put(event):
-                self._report_unread(event)
+            for dropped in session.put(event):
+                self._report_unread(dropped)
         if others:
             self._pass_on(self.composites.arrive(message, action.clients))
 

@@ -73,7 +73,7 @@ class ClientSessions:
 
     def open(self) -> Session:
         """A session for a new stream."""
-        return Session(self._limits.session_queue, self._limits.queue_bytes)
+        return Session(self._limits.session_queue, self._limits.queue_bytes, self._limits.unread)
 
     def name(self, session: Session, name: str) -> None:
         """The session continues the one that had this name: that one's clients are withdrawn, its progress is kept."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
@@ -22,6 +22,7 @@ from broker_service.messages import (
 )
 from record.callbacks import do_nothing
 from record.time_units import SECOND
+from record.unread import UnreadPolicy
 
 FRAMES_AT_ONCE: Final = 16
 """Frames that are made together; further events wait in the session, where they are counted."""
@@ -38,11 +39,12 @@ class Session:
     `on_waiting` is called whenever there may be a frame to write; the shell then takes `next_frames`.
 
     Notifications have one bound and answers another, like messages of a link: a client that is flooded still gets the
-    answers to its operations, because it waits for them. A notification that finds no room is dropped; an answer that
-    finds none is for the next stream, on which the client repeats its request (`on_unread`).
+    answers to its operations, because it waits for them. Of notifications without room, the `policy` says which are
+    dropped; the client is told how many (`Outcome.LOST`). An answer that finds none is for the next stream, on which
+    the client repeats its request (`on_unread`).
     """
 
-    def __init__(self, limit: int, most_bytes: int) -> None:
+    def __init__(self, limit: int, most_bytes: int, policy: UnreadPolicy = UnreadPolicy.DROP_NEWEST) -> None:
         """`limit` bounds the number of notifications and that of answers; `most_bytes` bounds both together."""
         self.on_waiting: Callable[[], None] = do_nothing
         self.clients: dict[ClientId, Client] = {}
@@ -51,7 +53,8 @@ class Session:
         self.on_released: Callable[[], None] = do_nothing
         """Called when they may go on: the shell has `ClientSessions.resume` called soon, and not within this call."""
         self.on_unread: Callable[[], None] = do_nothing
-        """Called when an answer found no room: the shell ends the stream, before anything behind it is acknowledged."""
+        """Called when an answer found no room, or a notification whose policy is to end the session: the shell ends
+        the stream, before anything behind it is acknowledged."""
         self.name = ""
         """The client's name for the session, under which another stream may continue it; empty: none may."""
         self.progress = Progress()
@@ -71,6 +74,9 @@ class Session:
         """True when the next frame behind all events acknowledges."""
         self._limit = limit
         self._most_bytes = most_bytes
+        self._policy = policy
+        self._untold: Counter[ClientId] = Counter()
+        """Notifications that were dropped and that their clients were not told of yet."""
         self._events: deque[ClientEvent] = deque()
         self._answers = 0
         self._bytes = 0
@@ -99,7 +105,8 @@ class Session:
         comes behind all events, because rejections must not come after it."""
         frames: list[BrokerFrame] = []
         while self._events and len(frames) < FRAMES_AT_ONCE:
-            frames.append(BrokerFrame(self.take(batch, largest)))
+            events = self.take(batch, largest)
+            frames.append(BrokerFrame([*self._tell(), *events] if self._untold else events))
         if self._events:
             self.on_waiting()
         elif self._acknowledging:
@@ -108,25 +115,24 @@ class Session:
             frames.append(BrokerFrame(acknowledged=self.acknowledged))
         return frames
 
-    def put(self, event: ClientEvent) -> bool:
-        """Queues an event; drops and counts it, and returns False, when the session does not read."""
+    def put(self, event: ClientEvent) -> Sequence[ClientEvent]:
+        """Queues an event. Returns those that are dropped, and counted, because the session does not read."""
         answers, occupied = self._answers, self._bytes + len(event.body)
         if event.publications:
             occupied += event.contents_size
         if event.outcome is _NOTIFIED:
             if len(self._events) - answers >= self._limit or occupied > self._most_bytes:
-                self.dropped += 1
-                return False
+                return self._put_without_room(event)
         elif answers >= self._limit:
             self.dropped += 1
             self.on_unread()
-            return False
+            return (event,)
         else:
             self._answers = answers + 1
         self._bytes = occupied
         self._events.append(event)
         self.on_waiting()
-        return True
+        return ()
 
     def take(self, limit: int, most_bytes: int | None = None) -> list[ClientEvent]:
         """The next events for one frame: at most `limit`, and none beyond the one that reaches `most_bytes`."""
@@ -143,10 +149,53 @@ class Session:
         self._bytes -= size
         return taken
 
+    def _put_without_room(self, event: ClientEvent) -> Sequence[ClientEvent]:
+        """Does with a notification for which there is no room what the policy says. Returns what is dropped."""
+        dropped = [event]
+        if self._policy is UnreadPolicy.END_SESSION:
+            self.on_unread()
+        elif self._policy is UnreadPolicy.DROP_OLDEST and (oldest := self._oldest(_size(event))):
+            dropped = oldest
+            self._events.append(event)
+            self._bytes += _size(event)
+        self.dropped += len(dropped)
+        for lost in dropped:
+            self._untold.update(lost.clients)
+        return dropped
+
+    def _oldest(self, size: int) -> list[ClientEvent]:
+        """Takes out the notifications that have waited longest, as many as one of this size needs; none where all of
+        them would not make room."""
+        events, taken, bytes_left = self._events, [], self._bytes
+        room = self._limit - 1
+        count = len(events) - self._answers
+        for event in events:
+            if count <= room and bytes_left + size <= self._most_bytes:
+                break
+            if event.outcome is _NOTIFIED:
+                taken.append(event)
+                count, bytes_left = count - 1, bytes_left - _size(event)
+        if count > room or bytes_left + size > self._most_bytes:
+            return []
+        for event in taken:
+            events.remove(event)
+        self._bytes = bytes_left
+        return taken
+
+    def _tell(self) -> list[ClientEvent]:
+        """Events that tell clients how many notifications were dropped for them since they were told last."""
+        told = [ClientEvent(Outcome.LOST, (client,), lost) for client, lost in self._untold.items()]
+        self._untold.clear()
+        return told
+
     def _acknowledge_soon(self) -> None:
         self.wake_at = None
         self._acknowledging = True
         self.on_waiting()
+
+
+def _size(event: ClientEvent) -> int:
+    return len(event.body) + (event.contents_size if event.publications else 0)
 
 
 class SessionNames:

@@ -162,9 +162,9 @@ class SessionStream(Duplex):
         self._acknowledge_later()
 
     def _end_unread(self) -> None:
-        """Ends the stream of a client that does not read its answers; it repeats its requests on the next one."""
+        """Ends the stream of a client that does not read; it repeats its requests on the next one."""
         self._ended = True
-        self._finish(RpcError(StatusCode.RESOURCE_EXHAUSTED, "the client does not read its answers"))
+        self._finish(RpcError(StatusCode.RESOURCE_EXHAUSTED, "the client does not read its answers or notifications"))
 
     def _release(self) -> None:
         self._loop.call_soon(self._resume)

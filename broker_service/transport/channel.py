@@ -15,14 +15,14 @@ from broker_service.transport.connection import Connection, header_fields
 from broker_service.transport.methods import IDENTITY, UNIX, Method
 from broker_service.transport.socket_files import SocketFile
 from broker_service.transport.status import RpcError, StatusCode, status_error
-from broker_service.transport.stream import RpcStream
+from broker_service.transport.stream import STREAM_WINDOW, RpcStream
 
 
 class Call(RpcStream):
     """A stream that this end has opened."""
 
-    def __init__(self, connection: ClientConnection, number: int, largest: int, peer: str) -> None:
-        super().__init__(connection, number, largest, peer)
+    def __init__(self, connection: ClientConnection, number: int, largest: int, peer: str, window: int) -> None:
+        super().__init__(connection, number, largest, peer, window)
         self._connection = connection
 
     def done_writing(self) -> None:
@@ -53,13 +53,14 @@ class Call(RpcStream):
 class ClientConnection(Connection):
     """A connection with one stream, which this end has opened."""
 
-    def __init__(self, largest: int) -> None:
+    def __init__(self, largest: int, stream_window: int = STREAM_WINDOW) -> None:
         super().__init__(H2Configuration(client_side=True, header_encoding="utf-8"), largest, most_streams=0, preface=0)
+        self.stream_window = stream_window
 
     def open(self, path: str, authority: str) -> Call:
         """Opens the stream of a method."""
         number = self._http2.get_next_available_stream_id()
-        call = Call(self, number, self._largest, authority)
+        call = Call(self, number, self._largest, authority, self.stream_window)
         self._add(call)
         self._http2.send_headers(
             number,
@@ -118,12 +119,17 @@ class ClientConnection(Connection):
 
 
 async def dial(
-    address: str, method: Method, largest: int, make_socket: Callable[[], socket.socket] | None = None
+    address: str,
+    method: Method,
+    largest: int,
+    make_socket: Callable[[], socket.socket] | None = None,
+    window: int = STREAM_WINDOW,
 ) -> Call:
-    """Opens a stream to an address; `largest` bounds incoming messages, and `make_socket` makes the socket for a
-    numeric `host:port`. Raises `RpcError` if nothing listens, or if a link is in place of a Unix socket."""
+    """Opens a stream to an address; `largest` bounds incoming messages, `window` the bytes that may come before they
+    are read, and `make_socket` makes the socket for a numeric `host:port`. Raises `RpcError` if nothing listens, or if
+    a link is in place of a Unix socket."""
     loop = asyncio.get_running_loop()
-    connection = ClientConnection(largest)
+    connection = ClientConnection(largest, window)
     try:
         if address.startswith(UNIX):
             with SocketFile(address.removeprefix(UNIX)) as file:

@@ -89,6 +89,9 @@ class WindowExceededError(ProtocolError):
 class Connection(asyncio.Protocol):
     """An HTTP/2 connection. Subclasses are the two ends."""
 
+    stream_window = STREAM_WINDOW
+    """Bytes that the other end may have in flight on a stream."""
+
     def __init__(self, configuration: H2Configuration, largest: int, most_streams: int, preface: int) -> None:
         """`largest` bounds incoming messages, in bytes, `most_streams` the streams that the other end may open, at most
         `MOST_STREAMS` of them.
@@ -237,7 +240,7 @@ class Connection(asyncio.Protocol):
         http2.initiate_connection()
         http2.update_settings(
             {
-                SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+                SettingCodes.INITIAL_WINDOW_SIZE: self.stream_window,
                 SettingCodes.MAX_FRAME_SIZE: _LARGEST_FRAME,
                 SettingCodes.MAX_CONCURRENT_STREAMS: self._most_streams,
                 SettingCodes.MAX_HEADER_LIST_SIZE: _MOST_HEADER_BYTES,

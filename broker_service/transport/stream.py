@@ -15,8 +15,12 @@ from record.callbacks import do_nothing
 STREAM_WINDOW = 1 << 20
 """Bytes that may be in flight on a stream before its reader takes them."""
 
-_ENLARGED_AFTER = STREAM_WINDOW // 4
-"""Bytes that are read before the other end's window is enlarged, because a frame for each message would be wasted."""
+FIRST_WINDOW = 65_535
+"""Bytes that may be in flight before either end has said otherwise, by HTTP/2."""
+
+_ENLARGED_AFTER = 4
+"""Part of the window, as its divisor, that is read before the other end's window is enlarged, because a frame for each
+message would be wasted."""
 
 
 class Stream(Protocol):
@@ -67,8 +71,11 @@ class RpcStream:
     messages that were read, and a message larger than the window is taken nevertheless.
     """
 
-    def __init__(self, carrier: Carrier, number: int, largest: int, peer: str) -> None:
-        """`number` is HTTP/2's. `largest` is the length, in bytes, that no incoming message may exceed."""
+    def __init__(
+        self, carrier: Carrier, number: int, largest: int, peer: str, most_in_flight: int = STREAM_WINDOW
+    ) -> None:
+        """`number` is HTTP/2's. `largest` is the length, in bytes, that no incoming message may exceed;
+        `most_in_flight` are the bytes that may come before they are read."""
         self.number = number
         self.peer = peer
         """The address of the other end, for logs."""
@@ -79,6 +86,8 @@ class RpcStream:
         self.on_arrival: Callable[[], None] = do_nothing
         """Called when a message, the end or an error has come."""
         self._carrier = carrier
+        self._most_in_flight = most_in_flight
+        self._enlarged_after = most_in_flight // _ENLARGED_AFTER
         self._splitter = MessageSplitter(largest)
         self._largest = largest
         self.waiting: deque[bytes] = deque()
@@ -110,7 +119,7 @@ class RpcStream:
 
     def note_taken(self) -> None:
         """Lets the other end send more if no message waits any longer."""
-        if not self.waiting and self._consumed >= _ENLARGED_AFTER:
+        if not self.waiting and self._consumed >= self._enlarged_after:
             self._enlarge_window()
 
     async def write(self, message: bytes) -> None:
@@ -140,7 +149,7 @@ class RpcStream:
         Raises `RpcError` as the splitter, and when they exceed the window.
         """
         self._consumed += size
-        if self._consumed > STREAM_WINDOW:
+        if self._consumed > self._most_in_flight:
             raise RpcError(StatusCode.INTERNAL, "more data than the window has room for")
         content, waiting, splitter = len(data) - PREFIX_BYTES, self.waiting, self._splitter
         if 0 <= content <= self._largest and not splitter.rest and read_prefix(data) == (0, content):
@@ -152,7 +161,7 @@ class RpcStream:
             completed = len(messages)
         if waiting:
             self.on_arrival()
-        if not waiting and self._consumed >= _ENLARGED_AFTER:
+        if not waiting and self._consumed >= self._enlarged_after:
             self._enlarge_window()
         return completed
 

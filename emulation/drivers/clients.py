@@ -184,10 +184,7 @@ class Clients:
                 position=event.position, arrived=arrived(),
             )  # fmt: skip
         elif event.outcome is Outcome.LOST:
-            lost = 0 if event.position is None else event.number - event.position.position
-            self._recorder.note(
-                Event.LOST_RANGE, client=event.clients[0], peer=broker, position=event.position, count=lost
-            )
+            self._lost(broker, event)
         elif event.outcome is Outcome.STARTED:
             self._recorder.note(
                 Event.ANNOUNCED, kind=_SUBSCRIBE_WORD, id=event.id, client=event.clients[0], peer=broker
@@ -201,6 +198,16 @@ class Clients:
         elif (asked := self._asked.pop((end.key, event.number), None)) is not None:
             self._counts.confirmed += 1
             self._recorder.note(Event.CONFIRMED, kind=asked.value, id=event.id, client=event.clients[0], peer=broker)
+
+    def _lost(self, broker: str, event: ClientEvent) -> None:
+        """A broker tells a client of positions that routing gave up, or of notifications that the client did not
+        read."""
+        client, position = event.clients[0], event.position
+        if position is None:
+            self._recorder.note(Event.MISSED, client=client, peer=broker, count=event.number)
+        else:
+            lost = event.number - position.position
+            self._recorder.note(Event.LOST_RANGE, client=client, peer=broker, position=position, count=lost)
 
     def _detected(self, broker: str, event: ClientEvent) -> None:
         """Publications fulfil composite subscriptions of these clients."""

@@ -17,7 +17,7 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -60,6 +60,8 @@ class SiteEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Address of the broker over the site's access link."""
     namespace: int
     """A process in the site's network namespace."""
+    reads: float | None = None
+    """Notifications that the client reads in a second; None: whatever comes."""
 
     def socket(self) -> socket.socket:
         """A socket that is made inside the site. Raises `NetworkError`."""
@@ -120,7 +122,7 @@ class Driver:
         for broker, address in config.brokers.items():
             self._add(SessionEnd(broker), address, limits)
         for client, end in config.sites.items():
-            self._add(SessionEnd(end.broker, client), end.address, limits, end.socket)
+            self._add(SessionEnd(end.broker, client), end.address, limits, end)
         self._start = 0
         self._late = 0
         self._next_issue = 0
@@ -135,7 +137,7 @@ class Driver:
         end: SessionEnd,
         address: str,
         limits: SessionLimits,
-        make_socket: Callable[[], socket.socket] | None = None,
+        site: SiteEnd | None = None,
     ) -> None:
         self._ends[end.key] = end
         session = self._sessions[end.key] = ClientSession(
@@ -145,7 +147,8 @@ class Driver:
             self._clients.acknowledgement_log(end.broker),
             self._due_writes,
         )
-        session.make_socket = make_socket
+        if site is not None:
+            session.make_socket, session.reads = site.socket, site.reads
 
     async def open(self) -> None:
         """Connects to all brokers, and reports that. Raises `ConnectError`."""

@@ -8,8 +8,9 @@ scenario's time.
 
 Stretched are the times that the scenario states:
 
-1. Links: delay and jitter are multiplied, rates divided. So a link holds as many frames as before, and queue limits,
-   counted in frames, keep their meaning; so do shares (loss, corruption, disturbance).
+1. Links: delay and jitter are multiplied, rates divided, and so are the rates at which clients read. So a link holds
+   as many frames as before, and queue limits, counted in frames, keep their meaning; so do shares (loss, corruption,
+   disturbance).
 2. Clients: the time of every operation is multiplied by the factor, whether it was generated or written out.
 3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, the window and the
    lateness of detections, and those options of the routing protocol that are times (`ProtocolOptions.times`).
@@ -33,6 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from broker_service.routing import read_options
 from emulation.planning.plan import Plan, VariantPlan
@@ -49,6 +51,7 @@ from topology.evolutions.evolution import Appears, Evolution
 from topology.link_properties import BrokerId, Link, LinkProperties
 from topology.links import Range
 from topology.model import Delays, LinkSource, MeshLinks, Overlay
+from topology.sites import Site
 
 LIMIT_TIMES = (
     "heartbeat",
@@ -79,9 +82,7 @@ def dilate(plan: VariantPlan) -> VariantPlan:
         evolution=None if plan.evolution is None else _evolution(plan.evolution, factor),
         workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
         prepared=prepared_for(scenario, overlay, plan.workload),
-        sites=tuple(
-            replace(site, up=_direction(site.up, factor), down=_direction(site.down, factor)) for site in plan.sites
-        ),
+        sites=tuple(_site(site, factor) for site in plan.sites),
     )
 
 
@@ -195,6 +196,11 @@ def _link(link: Link, factor: float) -> Link:
 
 def _stretched(time: ServiceTime, factor: float) -> ServiceTime:
     return msgspec.structs.replace(time, mean=time.mean * factor, deviation=time.deviation * factor)
+
+
+def _site(site: Site, factor: float) -> Site:
+    reads = UNSET if site.reads is UNSET else site.reads / factor
+    return replace(site, up=_direction(site.up, factor), down=_direction(site.down, factor), reads=reads)
 
 
 def _direction(properties: LinkProperties, factor: float) -> LinkProperties:

@@ -168,7 +168,7 @@ class VariantPlan:
             options=options_for_brokers(scenario.routing.protocol, scenario.routing.options),
             seed=scenario.seed,
             sample=scenario.sample,
-            limits=scenario.brokers.limits.limits(),
+            limits=scenario.broker_limits,
             service_time=scenario.brokers.work(),
             sending=scenario.brokers.sending_order(),
             variant=self.name,

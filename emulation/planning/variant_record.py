@@ -16,6 +16,7 @@ from broker_service.routing.requirements import requirements_at
 from broker_service.routing.systems import is_system
 from record.contract import CONTRACT, ForeignBrokers
 from record.manifest import ProtocolCode, VariantRecord
+from record.unread import SlowReaders
 from scenario.model import Scenario
 from scenario.sections.expect import Expect
 
@@ -45,6 +46,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         reconnects_within=limits.reconnect_last,
         settles_within=routing.settles_within or UNSET,
         service_time=scenario.brokers.work().mean or UNSET,
+        slow_readers=_slow_readers(scenario),
         sending=UNSET if scenario.brokers.sending is None else scenario.brokers.sending_order(),
     )
 
@@ -55,6 +57,13 @@ def _foreign(scenario: Scenario) -> ForeignBrokers | UnsetType:
         return UNSET
     system = scenario.routing.protocol if is_system(scenario.routing.protocol) else UNSET
     return ForeignBrokers(contract=CONTRACT, level=scenario.level, system=system)
+
+
+def _slow_readers(scenario: Scenario) -> SlowReaders | UnsetType:
+    clients, limits = scenario.clients, scenario.brokers.limits
+    if clients is None or not clients.read_slowly:
+        return UNSET
+    return SlowReaders(policy=clients.unread, notifications=limits.session_queue, bytes=limits.queue_bytes)
 
 
 def _code_of(reference: str) -> ProtocolCode | UnsetType:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
 
 from emulation.drivers.driver import DriverConfig, SiteEnd
 from emulation.drivers.program_relay import ProgramEnd, RelayConfig
@@ -237,4 +238,5 @@ class HostStart:
 
 def _site_end(site: Site, addresses: Mapping[str, str], network: EmulatedNetwork) -> SiteEnd:
     """The end of a session at a site; `addresses` are the brokers' over access links, by site."""
-    return SiteEnd(site.broker, addresses[site.name], network.pid(site.name))
+    reads = None if site.reads is UNSET else site.reads
+    return SiteEnd(site.broker, addresses[site.name], network.pid(site.name), reads)

@@ -89,6 +89,11 @@ class AccessPath:
         """The time at which a frame of the broker has arrived."""
         return self._arrival(now, encode_broker_frame(frame, _LARGEST))
 
+    def read_at(self, time: int) -> None:
+        """The latest frame is read at this time, and counts as under way until its sender knows that."""
+        _, size = self._under_way.pop()
+        self._under_way.append((time + self._way_back, size))
+
     def _arrival(self, now: int, frames: Sequence[bytes]) -> int:
         size, direction = sum(HEADERS + len(frame) for frame in frames), self._direction
         arrival = direction.arrival(now, size, self._latency())

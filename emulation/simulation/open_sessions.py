@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from msgspec import UNSET
+
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.transport.silence import SILENT_HEARTBEATS
@@ -18,6 +20,7 @@ from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.sessions import SimulatedSession
 from emulation.simulation.site_session import SiteSession
+from emulation.simulation.slow_session import SlowSiteSession
 from record.callbacks import do_nothing
 from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import Site
@@ -85,7 +88,7 @@ class OpenSessions:
                 on_acknowledged=on_acknowledged,
             )
             if access is None
-            else SiteSession(
+            else _session_at(site)(
                 broker,
                 self.events,
                 on_event,
@@ -96,6 +99,8 @@ class OpenSessions:
             )
         )
         opened = _Opened(broker, session, access)
+        if isinstance(session, SlowSiteSession) and access is not None:
+            session.on_ended = partial(self.events.after, access.closing, partial(self._lose, opened))
         self._sessions.append(opened)
         self._connect(opened)
         return session
@@ -218,3 +223,10 @@ class OpenSessions:
         runs = not isinstance(session, SiteSession) or session.runs
         if opened.home in self._running and reachable and runs and not session.up:
             session.connect(self._running[opened.home])
+
+
+def _session_at(site: Site | None) -> Callable[..., SiteSession]:
+    """Makes sessions of a site's clients."""
+    if site is None or site.reads is UNSET:
+        return SiteSession
+    return partial(SlowSiteSession, reads=site.reads)

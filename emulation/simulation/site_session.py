@@ -141,9 +141,13 @@ class SiteSession(SimulatedSession):
                     events.at(open_at, partial(self._write, session))
                 return
             else:
-                frame = unsent.popleft()
-                self._return = path.carry_frame(events.now, frame)
-                events.at(self._return, partial(self._take, session, frame, path.left_at))
+                self._carry(session, unsent.popleft())
+
+    def _carry(self, session: Session, frame: BrokerFrame) -> None:
+        """Sends a frame over the link, at the other end of which it is read at once."""
+        path = self._paths.to_client
+        self._return = path.carry_frame(self._events.now, frame)
+        self._events.at(self._return, partial(self._take, session, frame, path.left_at))
 
     def _take(self, session: Session, frame: BrokerFrame, came: int) -> None:
         if self._frozen is not None:

@@ -6,11 +6,22 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from msgspec import UNSET, UnsetType
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
+from record.unread import UnreadPolicy
 from scenario.sections.brokers import Command, Environment, Memory, command_beside
 from scenario.sections.section import AlsoWritten, BrokerName, Count, Name, Section
 from scenario.sections.topology.links import WireSection
+from scenario.sections.units import MESSAGE_RATE
 from topology.link_properties import Link
 from topology.links import LinkTemplates
 
@@ -60,11 +71,35 @@ ProgramNames = Annotated[str, Field(strict=True, min_length=1, max_length=256), 
 """The name of a client, or a range of them, in front of its program."""
 
 
+def _reading_rate(value: Any) -> float:
+    rate = MESSAGE_RATE.parse(value)
+    if not rate:
+        raise ValueError("a client that reads nothing has no subscription; give a rate above 0")
+    return rate
+
+
+ReadingRate = Annotated[
+    float,
+    BeforeValidator(_reading_rate),
+    PlainSerializer(MESSAGE_RATE.format),
+    WithJsonSchema(MESSAGE_RATE.schema()),
+]
+
+
 class AccessSection(WireSection):
     """An access link: its properties from the site to the broker, and back unless `to_clients` differs."""
 
     to_clients: WireSection | None = None
     """The direction from the broker to the site, where it differs; it takes nothing over from the other one."""
+    reads: ReadingRate | None = None
+    """Notifications that each client reads in a time, `20/s`; without it they read whatever comes. What a client does
+    not read fills the window of its stream, then its session's queue at the broker (`brokers.limits.session_queue`,
+    `clients.unread`)."""
+
+    @property
+    def reading(self) -> float | UnsetType:
+        """`reads`, as `Site` has it."""
+        return UNSET if self.reads is None else self.reads
 
     def drawn(self, site: str, broker: str, seed: int) -> Link:
         """The access link of a site, drawn by the scenario's seed."""
@@ -123,13 +158,32 @@ class Clients(Section):
     """Clients that are programs of your own, by name or range, each at a site that lists it:
     `S1..S20: {command: [./subscriber]}`."""
 
+    unread: UnreadPolicy = UnreadPolicy.DROP_NEWEST
+    """The end of a notification for which a session's queue at the broker has no room (`brokers.limits.session_queue`),
+    because its client reads slowly: `drop newest`, `drop oldest`, or `end the session`, whose client opens another one
+    and subscribes again. The client is told, and the broker counts and logs it."""
+
     @property
     def program_of(self) -> Mapping[str, ProgramSection]:
         """The program of each client that is one."""
         return {name: program for names, program in self.programs.items() for name in names_in(names)}
 
+    @property
+    def read_slowly(self) -> bool:
+        """True where clients of a site read at a rate."""
+        rules = (*self.sites.values(), *(() if self.every_broker is None else (self.every_broker,)))
+        return any(rule.reads is not None for rule in rules)
+
     @model_validator(mode="after")
     def _has_a_site(self) -> Clients:
         if not self.sites and self.every_broker is None:
             raise ValueError("has neither `sites` nor `every_broker`; remove it, and clients are beside their brokers")
+        return self
+
+    @model_validator(mode="after")
+    def _programs_read_by_themselves(self) -> Clients:
+        for name, site in self.sites.items():
+            programs = self.program_of.keys() & set(site.clients or ())
+            if site.reads is not None and programs:
+                raise ValueError(f"sites.{name}.reads: {min(programs)} is a program, which reads as fast as it does")
         return self

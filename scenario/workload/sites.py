@@ -47,12 +47,12 @@ def sites_of(scenario: Scenario, overlay: Overlay, homes: Mapping[str, BrokerId]
     for name, site in section.sites.items():
         link = site.drawn(name, site.broker, scenario.seed)
         clients = turns[name] if site.clients is None else site.clients
-        sites.append(Site(name, site.broker, tuple(clients), link.forward, link.backward))
+        sites.append(Site(name, site.broker, tuple(clients), link.forward, link.backward, site.reading))
     if (rule := section.every_broker) is not None:
         for home in [broker.id for broker in overlay.brokers]:
             for name in _names(home, rule.sites):
                 link = rule.drawn(name, home, scenario.seed)
-                sites.append(Site(name, home, tuple(turns[name]), link.forward, link.backward))
+                sites.append(Site(name, home, tuple(turns[name]), link.forward, link.backward, rule.reading))
     return tuple(sites)
 
 

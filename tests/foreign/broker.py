@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,9 +28,9 @@ _TENTH = 10
 def lose_each_tenth_notification(_config: BrokerConfig) -> None:
     put, numbers = Session.put, itertools.count(1)
 
-    def put_most(session: Session, event: ClientEvent) -> bool:
+    def put_most(session: Session, event: ClientEvent) -> Sequence[ClientEvent]:
         lost = event.outcome is Outcome.NOTIFIED and not event.body.count(b"canary") and next(numbers) % _TENTH == 0
-        return True if lost else put(session, event)
+        return () if lost else put(session, event)
 
     Session.put = put_most  # type: ignore[method-assign]
 

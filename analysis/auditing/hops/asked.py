@@ -72,11 +72,13 @@ class AskedVariant:
 
     @cached_property
     def wires(self) -> Mapping[tuple[str, str], LinkProperties]:
-        """Properties of links and access links by source and target."""
+        """Properties of links and access links by source and target; without those to clients that read at a rate,
+        where messages wait for no link."""
         if not self.sites:
             return self.links
         up = {(site.name, site.broker): site.up for site in self.sites}
-        return {**self.links, **up, **{(site.broker, site.name): site.down for site in self.sites}}
+        down = {(site.broker, site.name): site.down for site in self.sites if not site.reads_slowly}
+        return {**self.links, **up, **down}
 
     def relay_of(self, broker: str) -> str:
         """The relay through which a broker's frames go."""

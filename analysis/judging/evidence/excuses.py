@@ -36,6 +36,7 @@ from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
+from analysis.judging.histories.unread import NOTHING_UNREAD, Unread
 from analysis.judging.judged import WAY_UNKNOWN, JudgedPublication, PublicationOutcome
 from analysis.judging.trace import CopyTrace, Step, StepKind
 from analysis.reading.intervals import FOREVER
@@ -76,6 +77,8 @@ class Evidence:
     """The longest delay from publishing of the notifications that came shortly before that end, nanoseconds."""
     behind_rates: frozenset[str] = frozenset()
     """Clients whose messages may wait for the rate of an access link."""
+    unread: Unread = NOTHING_UNREAD
+    """The notifications that slow readers did not get."""
 
     def under_way(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or

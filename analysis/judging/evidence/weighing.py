@@ -13,6 +13,9 @@ from analysis.tables.deliveries import Cause, Right
 from record.promises import Completeness
 
 UNDRAINED = "the drain phase ended while they were on their way"
+UNREAD_COST = "its client did not read, and its broker's policy let it cost that"
+UNTOLD = "the run ended before their client had read that they were dropped"
+UNREAD_AT_END = "the run ended before their client had read them"
 _IN_FLIGHT = frozenset({Right.MAY, Right.NONE})
 _CERTAIN = frozenset({Cause.GAP, Cause.STARTED})
 
@@ -47,12 +50,30 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
     elif outcome.doubt is not None and not evidence.outlived(judged, outcome, recoveries):
         outcome.excuse = outcome.doubt.in_words(judged.origin, outcome.broker)
         outcome.evidence = f"published at {judged.origin}, for {outcome.broker}"
+    elif _is_unread(judged, outcome, evidence):
+        pass
     elif (excuse := evidence.excuse(judged, outcome, recoveries)) is not None:
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
         outcome.not_judged = evidence.unlogged
     elif evidence.under_way(judged, outcome):
         outcome.not_judged = UNDRAINED
+
+
+def _is_unread(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence) -> bool:
+    """Notes that the policy on what a slow reader does not read has cost a notification, or may yet bring it."""
+    unread, pair = evidence.unread, (outcome.client, judged.publication)
+    if outcome.client not in unread.clients:
+        return False
+    if (found := unread.costs.get(pair)) is not None:
+        outcome.struck, outcome.excuse, outcome.evidence = True, UNREAD_COST, found
+    elif pair in unread.untold:
+        outcome.not_judged = UNTOLD
+    elif pair in unread.waiting:
+        outcome.not_judged = UNREAD_AT_END
+    elif not judged.logged:
+        outcome.not_judged = evidence.unlogged
+    return outcome.excuse is not None or outcome.not_judged is not None
 
 
 def _weigh_best_effort(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence) -> None:
@@ -63,5 +84,6 @@ def _weigh_best_effort(judged: JudgedPublication, outcome: PublicationOutcome, e
         if outcome.right is Right.MUST
         else evidence.may_have_struck(judged, outcome, Passing.IMAGINABLE)
     )
-    if outcome.doubt is not None or struck:
+    is_unread = not outcome.receipts and _is_unread(judged, outcome, evidence)
+    if outcome.doubt is not None or struck or is_unread:
         outcome.right, outcome.struck = Right.MAY, True

@@ -24,14 +24,15 @@ from analysis.judging.histories.returning import Returning
 from analysis.judging.histories.sessions import explained_sessions, restarts, session_gaps, struck_elements
 from analysis.judging.histories.settling import ALLOWANCE, settling_of
 from analysis.judging.histories.starting import broker_starts, lasting_until_they_listen
+from analysis.judging.histories.unread import NOTHING_UNREAD, Unread, unread_of
 from analysis.judging.histories.vanished_links import vanished_links
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
-from analysis.reading.log_events import OutageEvent
+from analysis.reading.log_events import OutageEvent, Reading
 from analysis.reading.log_stage import LogStage
 from analysis.reading.log_tally import LogTally
 from analysis.reading.logged_variants import LoggedVariants
-from analysis.reading.outages import lasting, outage_intervals, outages
+from analysis.reading.outages import Outage, lasting, outage_intervals, outages
 from analysis.reading.overlay_changes import OverlayChanges
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import scenario_time
@@ -40,7 +41,7 @@ from record.log import Event
 from record.manifest import VariantRecord
 from record.promises import Completeness
 from record.time_units import SECOND
-from topology.sites import site_of_each_client
+from topology.sites import site_of_each_client, slow_readers
 
 
 def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogStage:
@@ -57,6 +58,11 @@ def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogS
             number: {client: site.name for client, site in site_of_each_client(run.sites[variant.name]).items()}
             for number, variant in enumerate(variants)
             if variant.name in run.sites
+        },
+        slow={
+            number: slow
+            for number, variant in enumerate(variants)
+            if (slow := slow_readers(run.sites.get(variant.name, ())))
         },
     )
     return LogStage(run.logs, logged, buckets, run.dilations, run.clocks, events)
@@ -106,7 +112,9 @@ def _history(
     settling = settling_of(variant, overlay, sites)
     struck, elements = struck_elements(faults, lingering, brokers), SessionElements(sites)
     struck_clients = struck_elements(divided.of_clients, _returns_within(variant), divided.names)
-    explained, broken = explained_sessions(sessions, struck | struck_clients, elements)
+    ended = _ends_of_sessions(sessions, _unread(run, number, logs), settling.within)
+    explained, broken = explained_sessions(sessions, struck | struck_clients, elements, ended)
+    unread = _unread(run, number, logs, explained)
     run_end = FOREVER if variant.end is None else variant.end
     returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck, elements=elements)
     of_clients = divided.client_outages()
@@ -156,6 +164,7 @@ def _history(
         broken_sessions=broken,
         session_gaps=session_gaps(sessions),
         restarts=restarts(outages(faults, brokers)),
+        unread=unread,
         starts=starts,
         missing_sessions=missing,
         renewals=returning.renewals(returned, outages(faults, brokers), missing),
@@ -174,6 +183,40 @@ def _known_to_join(history: History, variant: VariantRecord, joined: Mapping[str
     """The history with the times by which operations of the join phase had settled. A protocol that passes them on in
     messages of its own shows none, so that the begin of the run phase tells nothing where the overlay was not quiet."""
     return replace(history, joined=joined, run_start=history.run_start if joined or not variant.unsettled else None)
+
+
+def _unread(
+    run: RunDirectory, number: int, logs: LogTally, explained: Mapping[Session, Sequence[Outage]] | None = None
+) -> Unread:
+    """The notifications that a variant's slow readers did not get; `explained` are the outages of sessions of which
+    the cause is known."""
+    variant = run.manifest.variants[number]
+    if variant.slow_readers is UNSET:
+        return NOTHING_UNREAD
+    clients = slow_readers(run.sites.get(variant.name, ()))
+    readings = [reading for reading in logs.readings if reading.variant == number]
+    breaks = [
+        Reading(number, client, Event.LINK_DOWN, outage.begin, broker or "", "", 0)
+        for (node, broker), outages_of in (explained or {}).items()
+        if (client := _client_of(node)) in clients
+        for outage in outages_of
+    ]
+    return unread_of(clients, variant.slow_readers, readings, breaks)
+
+
+def _client_of(node: str) -> str:
+    """The client at the end of a session of its own."""
+    return node.rpartition(" ")[2]
+
+
+def _ends_of_sessions(sessions: Iterable[Session], unread: Unread, within: int) -> dict[str, Intervals]:
+    """The times in which breaks of sessions follow from the policy on what is not read, by the sessions' nodes."""
+    nodes = {_client_of(node): node for node, _ in sessions}
+    return {
+        nodes[client]: Intervals.of((time, time + within) for time in times)
+        for client, times in unread.ended.items()
+        if client in nodes
+    }
 
 
 def _joining(declared: Iterable[DeclarationLifetime], run_start: int | None) -> int:

@@ -11,6 +11,7 @@ from analysis.judging.histories.cuts import NO_CUTS, Cuts
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.starting import BrokerStart
+from analysis.judging.histories.unread import NOTHING_UNREAD, Unread
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.publication_events import Published
@@ -144,6 +145,8 @@ class History:
     """Sessions whose absence a fault explains, but not for so long. They count as back from the time at which they were
     due."""
     renewals: Sequence[Renewal] = ()
+    unread: Unread = NOTHING_UNREAD
+    """The notifications that slow readers did not get."""
     cuts: Cuts = NO_CUTS
     """The time in which brokers were cut off from each other, and publications between them waited."""
     parted: Cuts = NO_CUTS

@@ -1,7 +1,8 @@
 """Sessions of drivers with brokers that broke, and the faults that explain it.
 
 A fault of the session's broker, or of its client (`client_faults`), explains that a session breaks, from its beginning
-until the overlay may have recovered from it. A session that breaks without one is a defect, and excuses nothing.
+until the overlay may have recovered from it; so does a broker that ends the session of a client which does not read,
+where that is its policy. A session that breaks without either is a defect, and excuses nothing.
 """
 
 from __future__ import annotations
@@ -45,14 +46,19 @@ def restarts(faults: Iterable[Outage]) -> dict[str, Intervals]:
 
 
 def explained_sessions(
-    sessions: Mapping[Session, Events], struck: Mapping[str, Intervals], elements: SessionElements
+    sessions: Mapping[Session, Events],
+    struck: Mapping[str, Intervals],
+    elements: SessionElements,
+    ended: Mapping[str, Intervals],
 ) -> tuple[dict[Session, Sequence[Outage]], list[BrokenSession]]:
-    """The outages of sessions that faults explain, by session, and those that none does, in order of time."""
+    """The outages of sessions that are explained, by session, and the breaks that are not, in order of time. `ended`
+    are the times, by the session's node, in which a broker's policy on what is not read explains a break."""
     explained: dict[Session, Sequence[Outage]] = {}
     broken: list[BrokenSession] = []
     for (node, broker), events in sessions.items():
         found: list[OutageEvent] = []
-        times = Intervals.union(*(struck.get(element, NONE) for element in elements.of((node, broker))))
+        causes = (struck.get(element, NONE) for element in elements.of((node, broker)))
+        times = Intervals.union(*causes, ended.get(node, NONE))
         for event in sorted(events):
             if event.begins and not times.overlaps(event.at.time, event.at.time):
                 broken.append(BrokenSession(node, broker or "", event.at.time))

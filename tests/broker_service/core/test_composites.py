@@ -346,7 +346,7 @@ def test_contents_of_detections_count_for_the_room_in_a_session() -> None:
         publications=tuple(ConstituentPublication(f"p{number}", bytes(30)) for number in range(3)),
     )
     for _ in range(3):
-        assert [session.put(detection), session.put(detection)] == [True, False]
+        assert [session.put(detection), session.put(detection)] == [(), [detection]]
         assert session.take(10) == [detection]
     assert session.take(10, most_bytes=1) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from broker_service.core.session import FRAMES_AT_ONCE, Session
 from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, BrokerFrame, ClientEvent, Outcome
 from record.time_units import SECOND
+from record.unread import UnreadPolicy
 
 LARGEST = 1 << 20
 LATE = round(ACKNOWLEDGE_WITHIN * SECOND)
@@ -60,3 +61,59 @@ def test_an_acknowledgement_asks_for_a_frame() -> None:
     session.on_waiting = lambda: asked.append(None)
     session.wake(LATE)
     assert len(asked) == 1
+
+
+def notification(id: str, size: int = 1) -> ClientEvent:
+    return ClientEvent(Outcome.NOTIFIED, ("S",), id=id, body=b"x" * size)
+
+
+def filled(policy: UnreadPolicy, most_bytes: int = LARGEST) -> Session:
+    """A session with room for two notifications, which it has, and an answer before them."""
+    session = Session(2, most_bytes, policy)
+    for event in (rejection(1), notification("a"), notification("b")):
+        assert not session.put(event)
+    return session
+
+
+def left(session: Session) -> list[str]:
+    return [event.id for event in session.take(9) if event.outcome is Outcome.NOTIFIED]
+
+
+def test_the_newest_is_dropped() -> None:
+    session = filled(UnreadPolicy.DROP_NEWEST)
+    assert [event.id for event in session.put(notification("c"))] == ["c"]
+    assert (left(session), session.dropped) == (["a", "b"], 1)
+
+
+def test_the_oldest_is_dropped_and_no_answer() -> None:
+    session = filled(UnreadPolicy.DROP_OLDEST)
+    assert [event.id for event in session.put(notification("c"))] == ["a"]
+    assert session.waiting == 3
+    assert (left(session), session.dropped) == (["b", "c"], 1)
+
+
+def test_as_many_of_the_oldest_are_dropped_as_the_bytes_need() -> None:
+    session = filled(UnreadPolicy.DROP_OLDEST, most_bytes=10)
+    assert [event.id for event in session.put(notification("c", 10))] == ["a", "b"]
+    assert [event.id for event in session.put(notification("d", 11))] == ["d"]
+    assert left(session) == ["c"]
+
+
+def test_the_session_is_ended() -> None:
+    session, ended = filled(UnreadPolicy.END_SESSION), list[None]()
+    session.on_unread = lambda: ended.append(None)
+    assert [event.id for event in session.put(notification("c"))] == ["c"]
+    assert len(ended) == 1
+
+
+def test_a_client_is_told_of_what_was_dropped_before_it_reads_what_comes_later() -> None:
+    session = filled(UnreadPolicy.DROP_NEWEST)
+    session.put(notification("c"))
+    session.put(notification("d"))
+    (frame,) = session.next_frames(64, LARGEST)
+    first, *_ = frame.events
+    assert (first.outcome, first.number) == (Outcome.LOST, 2)
+    session.put(notification("e"))
+    assert [[event.outcome for event in frame.events] for frame in session.next_frames(64, LARGEST)] == [
+        [Outcome.NOTIFIED]
+    ]

@@ -86,6 +86,17 @@ def test_a_generated_client_is_at_the_broker_of_its_site() -> None:
             "at site a already",
         ),
         ({"sites": {"B1-site1": {"broker": "B1"}}, "every_broker": {}}, "clients.every_broker", "taken"),
+        ({"sites": {"here": {"broker": "B1", "reads": "0/s"}}}, "clients.sites.here.reads", "a rate above 0"),
+        ({"sites": {"here": {"broker": "B1", "reads": 5}}}, "clients.sites.here.reads", "a unit is missing"),
+        ({"reads": "5/s", "every_broker": {}}, "clients.reads", ""),
+        (
+            {
+                "sites": {"here": {"broker": "B1", "clients": ["S1"], "reads": "5/s"}},
+                "programs": {"S1": {"command": ["true"]}},
+            },
+            "clients",
+            "S1 is a program",
+        ),
         ({"every_broker": {"sites": 10_000}}, "clients.every_broker.sites", "30,000 sites"),
     ],
 )
@@ -98,6 +109,7 @@ def test_mistakes_name_file_and_field(clients: object, field: str, sentence: str
 
 
 def test_sites_are_read_as_they_were_written(tmp_path: Any) -> None:
-    found = tuple(sites({"every_broker": {"jitter": "10%", "delay": "5ms", "bandwidth": "1mbit"}}).values())
+    found = tuple(sites({"every_broker": {"jitter": "10%", "delay": "5ms", "reads": "3/s"}}).values())
+    assert [site.reads for site in found] == [3.0] * 3
     save_sites(found, tmp_path / "sites.json")
     assert load_sites(tmp_path / "sites.json") == found
