@@ -39,7 +39,7 @@ def sessions_drop_every_twentieth_notification() -> None:
     around(
         Session,
         "put",
-        lambda original, self, event: True if event.outcome is Outcome.NOTIFIED and skip() else original(self, event),
+        lambda original, self, event: () if event.outcome is Outcome.NOTIFIED and skip() else original(self, event),
     )
 
 
@@ -66,8 +66,8 @@ def sessions_give_events_in_reverse() -> None:
         waiting = held.pop(key, None)
         if waiting is None:
             held[key] = event
-            return True
-        return original(self, event) and original(self, waiting)
+            return ()
+        return *original(self, event), *original(self, waiting)
 
     around(Session, "put", put)
 
