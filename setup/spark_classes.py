@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+LONGEST = 3600.0
+"""Seconds after which nobody writes an archive any more."""
 ROW = pa.schema({"tally": pa.binary(), "parts": pa.list_(pa.struct({"bucket": pa.int32(), "bytes": pa.binary()}))})
 
 
@@ -50,11 +53,19 @@ def write_archive(archive: Path) -> None:
             former.unlink(missing_ok=True)
 
 
+def remove_unfinished(directory: Path) -> None:
+    """Removes archives of 160 MB that a set-up has begun and, killed, left behind. Another may still write its own."""
+    for unfinished in directory.glob("classes-*.unfinished-*"):
+        if time.time() - unfinished.stat().st_mtime > LONGEST:
+            unfinished.unlink(missing_ok=True)
+
+
 def main() -> None:
     try:
         archive = class_archive(java_program())
     except HostError:
         return
+    remove_unfinished(archive.parent)
     if archive.exists():
         return
     print("set-up: archiving the classes of Spark, which halves its start", flush=True)
