@@ -20,6 +20,7 @@ from scenario.sections.units import DURATION
 
 PROTOCOL = "routing.protocol"
 SYSTEM = "system"
+_SYSTEM = "A deployed system in place of a protocol: its own servers are the brokers (docs/deployed-systems.md)."
 PROGRAM = "program"
 PROGRAM_SCHEMA = {
     "type": "object",
@@ -32,7 +33,7 @@ PROGRAM_SCHEMA = {
 
 def options_by_protocol(schema: dict[str, Any]) -> None:
     """Adds the options of each built-in protocol, and of each deployed system, to the JSON Schema of `routing`."""
-    schema["properties"][SYSTEM] = {"enum": list(SYSTEMS)}
+    schema["properties"][SYSTEM] = {"enum": list(SYSTEMS), "description": _SYSTEM}
     schema["required"] = [field for field in schema["required"] if field != "protocol"]
     schema["oneOf"] = [{"required": ["protocol"]}, {"required": [SYSTEM]}]
     schema["allOf"] = [

@@ -27,12 +27,11 @@ def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def reported(examination: HostExamination, monkeypatch: pytest.MonkeyPatch, width: int = 80) -> tuple[int, str]:
-    monkeypatch.setattr(doctor, "examine", lambda: examination)
+def reported(examination: HostExamination, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    code = doctor.report(console)
+    doctor.report(examination, console)
     assert isinstance(console.file, io.StringIO)
-    return code, console.file.getvalue()
+    return console.file.getvalue()
 
 
 def test_this_host_is_examined_and_each_shortcoming_comes_with_a_remedy() -> None:
@@ -105,33 +104,31 @@ def test_a_kernel_feature_is_tried_and_its_refusal_quoted(monkeypatch: pytest.Mo
     assert "modprobe sch_x" in finding.remedy
 
 
-def test_who_may_not_try_the_kernel_is_not_told_to_load_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_may_not_try_the_kernel_is_not_told_to_load_modules() -> None:
     privileges = HostFinding("privileges", FindingStatus.MISSING, "user 65534", "simulated runs only", "run it as root")
     findings = (privileges, *(doctor._kernel_feature(feature, privileges) for feature in doctor.KERNEL_FEATURES))
-    _, text = reported(HostExamination(findings, CHOICE, CHOICE), monkeypatch)
+    text = reported(HostExamination(findings, CHOICE, CHOICE))
     assert text.count("cannot be tried without privileges") == len(doctor.KERNEL_FEATURES)
     assert "modprobe" not in text
     assert "to get it: run it as root" in text
 
 
-def test_a_runtime_below_the_highest_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_below_the_highest_says_why() -> None:
     docker = HostFinding(
         "Docker", FindingStatus.LIMITED, "Docker does not answer", "no container runtime", "make setup"
     )
     choice = doctor._runtime((docker,), RungChoice("netem", "works"))
     assert choice.name == "process"
     assert "Docker does not answer" in choice.reason
-    code, text = reported(HostExamination((docker,), choice, RungChoice("netem", "works")), monkeypatch)
-    assert code == 0
+    text = reported(HostExamination((docker,), choice, RungChoice("netem", "works")))
     assert "auto takes runtime process: the container runtime does not work here" in text
 
 
-def test_the_report_names_cost_and_remedy_within_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_names_cost_and_remedy_within_the_width() -> None:
     finding = HostFinding(
         "Java", FindingStatus.MISSING, "9, older than 17", "no analysis", "apt-get install something " * 5
     )
-    code, text = reported(HostExamination((finding,), CHOICE, CHOICE), monkeypatch, width=60)
-    assert code == 0
+    text = reported(HostExamination((finding,), CHOICE, CHOICE), width=60)
     assert "Java: no analysis" in text
     assert "to get it: apt-get install something" in text
     assert max(len(line) for line in text.splitlines()) <= 60
