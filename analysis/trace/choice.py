@@ -99,12 +99,17 @@ class _Asking:
 
     def __init__(self, tables: Database, variant: str, begin: int, end: int) -> None:
         self._tables = tables
+        self._begin, self._end = begin, end
+        self._wrongly_detected = (
+            f"variant = {_quoted(variant)} AND defect IS NOT NULL "
+            f"AND (last_published_ns BETWEEN {begin} AND {end} OR last_published_ns IS NULL)"
+        )
         self._of_variant = f"variant = {_quoted(variant)}"
         self._in_window = f"{self._of_variant} AND published_ns BETWEEN {begin} AND {end}"
         self._defective = f"{self._of_variant} AND (published_ns BETWEEN {begin} AND {end} OR published_ns IS NULL)"
 
     def chosen(self, choice: Choice) -> set[str]:
-        """The worst, the defective and a random sample."""
+        """The worst, the defective, a random sample, and the sets that took longest for composite subscriptions."""
         worst = self._names(
             "notifications",
             f"SELECT publication FROM notifications WHERE {self._in_window} AND delay_ms IS NOT NULL "  # noqa: S608 - quoted
@@ -121,16 +126,30 @@ class _Asking:
             f"SELECT publication FROM expected WHERE {self._in_window} GROUP BY publication "  # noqa: S608 - quoted
             f"ORDER BY {hashed}, publication LIMIT {choice.sample}",
         )
-        return {*worst, *defective, *sample}
+        detected = self._names(
+            "detections",
+            "SELECT DISTINCT unnest(publications) FROM (SELECT publications FROM detections "  # noqa: S608 - quoted
+            f"WHERE {self._of_variant} AND first_published_ns BETWEEN {self._begin} AND {self._end} "
+            f"AND delay_ms IS NOT NULL ORDER BY delay_ms DESC, publications LIMIT {choice.worst // 2})",
+        )
+        wrong = self._names(
+            "expected_detections",
+            f"SELECT DISTINCT unnest(publications) FROM (SELECT publications FROM expected_detections "  # noqa: S608 - quoted
+            f"WHERE {self._wrongly_detected} ORDER BY last_published_ns, publications LIMIT {MOST_DEFECTS})",
+        )
+        return {*worst, *defective, *sample, *detected, *wrong}
 
     def defects(self) -> Iterator[Judged]:
-        if not self._tables.has("expected"):
-            return
-        for row in self._rows(
-            f"SELECT publication, client, defect, cause, last_seen FROM expected WHERE {self._of_variant} "  # noqa: S608 - quoted
-            "AND defect IS NOT NULL ORDER BY publication, client"
-        ):
-            yield Judged(*row)
+        """The judge's words; of a set, for each publication of it."""
+        asked = {
+            "expected": f"SELECT publication, client, defect, cause, last_seen FROM expected WHERE {self._of_variant} "  # noqa: S608 - quoted
+            "AND defect IS NOT NULL ORDER BY publication, client",
+            "expected_detections": "SELECT unnest(publications) AS publication, client, defect, cause, last_seen "  # noqa: S608 - quoted
+            f"FROM expected_detections WHERE {self._wrongly_detected} ORDER BY publication, client",
+        }
+        for table, sql in asked.items():
+            if self._tables.has(table):
+                yield from (Judged(*row) for row in self._rows(sql))
 
     def _names(self, table: str, sql: str) -> list[str]:
         """The publications that a question about a table finds; none where the run has no such table."""

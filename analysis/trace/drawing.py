@@ -3,7 +3,8 @@
 1. A track belongs to a process of the viewer: a broker, the clients of a broker, or the emulator. It is a row, or more
    where slices overlap (`analysis.trace.lanes`).
 2. A flow leads from one slice to one other. So a publication that forks has a flow to each branch, and a viewer that
-   follows flows from its publishing finds all of its ways.
+   follows flows from its publishing finds all of its ways. A set of publications, for a composite subscription, has a
+   flow from each of them.
 
 Times are nanoseconds of the run's clock.
 """
@@ -93,10 +94,14 @@ class Drawing:
         """Adds a slice, with a flow from the one before it on the publication's way."""
         self.slices.append(drawn)
         if after is not None:
-            self.flows += 1
-            after.leaving.append(self.flows)
-            drawn.arriving.append(self.flows)
+            self.flow(after, drawn)
         return drawn
+
+    def flow(self, before: Slice, after: Slice) -> None:
+        """Leads from a slice to a later one."""
+        self.flows += 1
+        before.leaving.append(self.flows)
+        after.arriving.append(self.flows)
 
     def ways_to(self, ends: Iterable[Slice]) -> list[Slice]:
         """The slices on the ways to some slices, these included, in the order drawn."""

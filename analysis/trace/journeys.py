@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.trace.drawing import Drawing, Facts, Instant, Slice, Track
@@ -35,8 +35,25 @@ class Notified:
     last: Slice
 
 
-def draw_journey(publication: str, records: ByEvent, tracks: Tracks, drawing: Drawing) -> list[Notified]:
-    """Draws everything that the log holds of a publication, and returns its notifications in order of time."""
+@dataclass(frozen=True, slots=True)
+class DrawnJourney:
+    """A journey that was drawn."""
+
+    ends: Sequence[Notified]
+    """Its notifications in order of time."""
+    arrivals: Mapping[str, Sequence[TraceRecord]]
+    """Its arrivals at each broker, in order of time."""
+    last: Mapping[int, Slice | None]
+    """The last slice of the way to each arrival, by its `id`."""
+
+    def way_to(self, broker: str, time: int) -> Slice | None:
+        """The last slice of its way to a broker until a time; None where the log has no such way."""
+        arrival = _last_until(self.arrivals.get(broker, ()), time)
+        return None if arrival is None else self.last[id(arrival)]
+
+
+def draw_journey(publication: str, records: ByEvent, tracks: Tracks, drawing: Drawing) -> DrawnJourney:
+    """Draws everything that the log holds of a publication."""
     return _Journey(publication, records, tracks, drawing).draw()
 
 
@@ -60,7 +77,7 @@ class _Journey:
         self._sent: dict[int, Slice] = {}
         """The slice of each departure in its queue, by its `id`."""
 
-    def draw(self) -> list[Notified]:
+    def draw(self) -> DrawnJourney:
         self._publishing()
         for arrival in self._records.get(Event.RECEIVED, ()):
             self._arrive(arrival)
@@ -77,7 +94,7 @@ class _Journey:
                 self._drawing.instants.append(
                     Instant(track, record.time, f"{event.value} {self._publication}", _stated(record))
                 )
-        return ends
+        return DrawnJourney(ends, self._arrivals, self._last)
 
     def _slice(self, track: Track, begin: int, end: int, name: str, facts: Facts | None = None) -> Slice:
         return Slice(track, begin, max(begin, end), name, self._publication, facts or {})

@@ -12,6 +12,7 @@ from analysis.run_files.run_directory import RunDirectory, open_run
 from analysis.tables.summary import Summary, read_summary
 from analysis.trace.choice import Choice, Chosen, Judged, choose
 from analysis.trace.chrome import as_chrome
+from analysis.trace.detections import draw_detections
 from analysis.trace.drawing import Counter, Drawing, Instant, Slice
 from analysis.trace.journeys import draw_journey
 from analysis.trace.lanes import counters_in_order, marks_of, rows_of, used_rows
@@ -71,8 +72,11 @@ def draw(run: RunDirectory, chosen: Chosen, read: Read, summary: Summary) -> Dra
     """Everything that the trace of a variant shows."""
     name = chosen.variant.name
     tracks, drawing = Tracks([broker.id for broker in run.overlays[name].brokers]), Drawing()
-    for publication in chosen.publications:
-        draw_journey(publication, read.publications[publication], tracks, drawing)
+    journeys = {
+        publication: draw_journey(publication, read.publications[publication], tracks, drawing)
+        for publication in chosen.publications
+    }
+    draw_detections(read.detections, journeys, tracks, drawing)
     for judged in chosen.defects:
         _draw_defect(judged, read, tracks, drawing)
     _draw_course(chosen, summary, tracks, drawing)

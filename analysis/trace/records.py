@@ -76,6 +76,9 @@ class Read:
     """Times and values in turns, in the order of the broker's log."""
     links: list[TraceRecord] = field(default_factory=list)
     """Links' ends that opened, broke, came or went."""
+    detections: list[TraceRecord] = field(default_factory=list)
+    """Sets of composite subscriptions with a chosen publication, as brokers detected them and as clients were notified
+    of them."""
     homes: dict[str, str] = field(default_factory=dict)
     """The broker of each client, by its latest operation."""
     published: Counter[int] = field(default_factory=Counter)
@@ -116,6 +119,7 @@ def read_records(run: RunDirectory, chosen: Mapping[str, Collection[str]]) -> Ma
         for events in read.publications.values():
             for records in events.values():
                 records.sort(key=_in_order)
+        read.detections.sort(key=_in_order)
         read.links.sort(key=lambda record: (record.time, record.node, record.event, record.peer or ""))
     return found
 
@@ -151,7 +155,12 @@ def _readers(read: Read, start: int) -> Mapping[Event, Callable[[TraceRecord], N
 
     def keep_notified(record: TraceRecord) -> None:
         read.notified[(record.time - start) // SECOND] += 1
-        keep(record)
+        (keep if record.publications is None else keep_detection)(record)
+
+    def keep_detection(record: TraceRecord) -> None:
+        if any(publication in read.publications for publication in record.publications or ()):
+            read.detections.append(record)
+            read.kept += 1
 
     def note_home(record: TraceRecord) -> None:
         if record.client is not None and record.peer is not None:
@@ -174,6 +183,7 @@ def _readers(read: Read, start: int) -> Mapping[Event, Callable[[TraceRecord], N
         **dict.fromkeys(_LINK_ENDS, read.links.append),
         Event.PUBLISH: keep_published,
         Event.NOTIFIED: keep_notified,
+        Event.DETECTED: keep_detection,
         Event.QUEUE: add_queue,
         Event.LOAD: add_load,
     }

@@ -104,7 +104,7 @@ def _told(
 ) -> Mapping[Wanted, Told]:
     """The journeys of one publication."""
     drawing = Drawing()
-    ends = draw_journey(publication, records, tracks, drawing)
+    ends = draw_journey(publication, records, tracks, drawing).ends
     return {journey: _cut(_steps(drawing, ends, journey, start)) for journey in journeys}
 
 

@@ -46,6 +46,10 @@ class Tracks:
         """From a publication's turn until a copy is in a queue or leaves for a client."""
         return Track(self.broker(broker), _HANDLING, "handling")
 
+    def detections(self, broker: BrokerId) -> Track:
+        """Moments at which a set of publications was complete, for a composite subscription."""
+        return Track(self.broker(broker), _HANDLING, "sets of composites")
+
     def queue(self, broker: BrokerId, neighbour: BrokerId) -> Track:
         """The output queue for a neighbour."""
         return Track(self.broker(broker), _LINKS + 2 * self._place(neighbour), f"queue → {neighbour}")
