@@ -8,14 +8,13 @@ from typing import Any
 
 from msgspec import UNSET
 
-from analysis.compare.sentences.finding import ComparisonInWords
+from analysis.compare.sentences.finding import ComparisonInWords, named
 from analysis.run_files.blocks import BLOCK_SECONDS, FEWEST_BLOCKS
 from analysis.tables.comparison import Comparison
-from analysis.tables.wording import capitalised, milliseconds, variant_name
+from analysis.tables.wording import capitalised, milliseconds
 from record.fidelity import FidelityVerdict
 from record.figures import DifferenceVerdict
 
-_ROUTING = "routing"
 _SAME = 0.001
 """Relative differences below this are no difference in words."""
 _LONGEST = 100
@@ -24,7 +23,7 @@ _LONGEST = 100
 
 def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> ComparisonInWords:
     """The words for a comparison of delays. `scenario` is the resolved scenario, whose `vary` names the variants."""
-    reference, variant = _name(compared.reference, scenario), _name(compared.variant, scenario)
+    reference, variant = named(compared.reference, scenario), named(compared.variant, scenario)
     difference = compared.relative_difference
     if difference is None:
         finding = f"{variant} and {reference} delivered no notification in common, so their delays cannot be compared."
@@ -113,14 +112,6 @@ def _numbers(compared: Comparison) -> str:
 
 def _arrow(compared: Comparison) -> str:
     return "" if compared.relieved is None else f"{compared.relieved.source} → {compared.relieved.target}"
-
-
-def _name(variant: str, scenario: Mapping[str, Any]) -> str:
-    """`dynamic routing` where the variants differ in their routing only, else `variant dynamic+2`."""
-    varied, name = list(scenario.get("vary") or ()), variant_name(variant)
-    if varied and all(field.partition(".")[0] == _ROUTING for field in varied):
-        return f"{name} routing"
-    return f"variant {name}"
 
 
 def _speed(difference: float) -> str:
