@@ -111,7 +111,7 @@ class Replay {
       ? `${held.size} of ${variant.names.length} brokers have ${followed[0]}.`
       : !due ? "No notification was due by then."
       : `Arrived: ${number(counted.arrived[second])} of ${number(due)} notifications that were due by then` +
-        (missing ? `; not arrived ${ended ? "at all" : "yet"}: ${number(missing)}.` : "."));
+        (!missing ? "." : ended ? `; never arrived: ${number(missing)} (the verdict says whether they had to).` : `; not arrived yet: ${number(missing)}.`));
     this.set("verdict", this.over && variant.verdict ? `The judge, of the whole run: ${variant.verdict}` : "");
     const struck = counted.strikes.filter(({ at }) => at <= now).slice(-LAST_EVENTS);
     const words = struck.map(({ at, kind, where }) => `${this.clock(at)}: ${kind.replace("_", " ")} ${where}`);

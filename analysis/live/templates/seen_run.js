@@ -1,6 +1,6 @@
 // The state of `analysis/live/frames.py` as the page asks for it: courses over all seconds, and what holds at a moment.
 // Times are seconds on the clock of the logs.
-const CHECKPOINT_EVERY = 64;
+const CHECKPOINT_EVERY = 64, PHASES = ["start", "join", "run", "drain", "stop"];
 
 class SeenVariant {
   constructor(name) {
@@ -52,9 +52,13 @@ class SeenVariant {
 
   get first() { return this.frames[0].at; }
   get last() { return this.frames[this.frames.length - 1].at; }
-  get zero() { return this.phase("run")?.[1] ?? this.first; }
+  // The start of the run phase. A phase is known when it has ended, so while the run phase lasts it is the join phase's end.
+  get zero() { return this.phase("run")?.[1] ?? this.phase("join")?.[2] ?? this.first; }
   phase(name) { return this.phases.find(([found]) => found === name); }
-  phaseAt(time) { return this.phases.find(([, begin, end]) => begin <= time && time < end)?.[0]; }
+  phaseAt(time) {
+    const within = this.phases.find(([, begin, end]) => begin <= time && time < end), last = this.phases[this.phases.length - 1];
+    return within?.[0] ?? (last && time >= last[2] ? PHASES[PHASES.indexOf(last[0]) + 1] : undefined);
+  }
 
   courses() {
     if (this.counted) return this.counted;

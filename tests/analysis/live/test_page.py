@@ -49,8 +49,8 @@ def shown(page: str, directory: Path, width: int) -> str:
 @pytest.mark.parametrize("width", [1280, 820, 500])
 def test_the_sentence_follows_from_the_state_and_nothing_is_cut_off(tmp_path: Path, width: int) -> None:
     text = shown(replay_page(STATE), tmp_path, width)
-    assert "Arrived: 900 of 1,200 notifications that were due by then; not arrived at all: 300." in text
-    assert re.search(r'<output class="moment">4.0 s</output>', text)
+    assert "Arrived: 900 of 1,200 notifications that were due by then; never arrived: 300 (the verdict" in text
+    assert re.search(r'<output class="moment">4.0 s, drain</output>', text)
     (taken,) = re.findall(r"<title>(\d+)</title>", text)
     assert int(taken) <= width
 
