@@ -139,7 +139,7 @@ def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
         if name == "kind":
             continue  # the heading names it
         default = "required" if name in required else _default(defaults.get(name))
-        yield f"`{name}`", _takes(field), default, told.get(name, "")
+        yield f"`{name}`", _takes(field), default, told.get(name, field.get("description", ""))
 
 
 def _section(place: str, model: type[Section]) -> str:

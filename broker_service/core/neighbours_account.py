@@ -34,7 +34,8 @@ class NeighboursAccount:
 
     def require_room(self, size: int) -> None:
         """Takes note of a message of this size that declares something. Raises `NoRoomError` when it has no room."""
-        self._since += OVERHEAD + _BYTES_A_BYTE * size
+        grown = OVERHEAD + _BYTES_A_BYTE * size
+        self._since += grown
         if self._held + self._since <= self._most:
             return
         if self._held <= self._most or self._since >= self._part:
@@ -42,3 +43,4 @@ class NeighboursAccount:
             self._since = 0
         if self._held > self._most:
             raise NoRoomError("no room for further advertisements and subscriptions (limits.declared_bytes)")
+        self._since = grown

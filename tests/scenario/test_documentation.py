@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from broker_service.routing import PROTOCOLS
+from broker_service.routing.systems import SYSTEMS
 from scenario.loading import load
 from scenario.reference import DOCS, PAGES, SECTIONS, Page, page
 from scenario.sections.section import Section
@@ -36,7 +37,11 @@ def test_a_page_is_up_to_date_and_describes_every_field(shown: Page) -> None:
 def test_every_section_is_on_one_page() -> None:
     text = "".join((DOCS / shown.file).read_text(encoding="utf-8") for shown in PAGES)
     assert sorted(re.findall(r"^## (.*)$", text, re.MULTILINE)) == sorted(
-        [*SECTIONS, *(f"routing, protocol: {name}" for name in PROTOCOLS)]
+        [
+            *SECTIONS,
+            *(f"routing, protocol: {name}" for name in PROTOCOLS),
+            *(f"routing, system: {name}" for name in SYSTEMS),
+        ]
     )
 
 

@@ -49,9 +49,11 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "scenarios/semi/semi-7-nearest.yaml": ("topology.brokers=40", "timeline.run=2s"),
     "scenarios/semi/semi-8-ttls.yaml": ("topology.brokers=40", "timeline.run=2s"),
     "scenarios/semi/semi-limit.yaml": ("topology.brokers=60",),
+    "scenarios/systems/one-kill.yaml": ("vary={routing.protocol: [tid, octopia]}",),
 }
-"""Settings for `--set`, by scenario, because these scenarios would take minutes without them. A field that a scenario
-varies then has one value. `oct-delivery.yaml` is made smaller than the others because a test runs it, too."""
+"""Settings for `--set`, by scenario, because these scenarios would take minutes without them, or have variants that the
+simulator does not run. A field that a scenario varies then has one value. `oct-delivery.yaml` is made smaller than the
+others because a test runs it, too."""
 
 QUICK = (
     "scenarios/line-3.yaml",

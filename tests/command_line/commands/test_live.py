@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 import subprocess
 from io import StringIO
@@ -58,7 +60,9 @@ def test_a_replay_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
     run = simulate(make_plan(load_text(SCENARIO, "pair.yaml")), tmp_path).directory
     assert replay_run(run, tmp_path / "page.html") is ExitCode.CORRECT
     page = (tmp_path / "page.html").read_text()
-    assert 'data-feed="replay"' in page and '"over":true' in page
+    (packed,) = re.findall(r'type="application/gzip"[^>]*>([^<]+)<', page)
+    assert 'data-feed="replay"' in page
+    assert b'"over":true' in gzip.decompress(base64.b64decode(packed))
     assert not re.search(r"(src|href)=|https?://", page)
 
 

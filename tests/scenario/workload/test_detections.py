@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -94,6 +95,6 @@ def test_composite_subscriptions_among_the_operations(make_scenario: Callable[..
     assert workload.detections() == [1, 1]
     assert (workload.estimate().subscriptions, workload.estimate().notifications) == (2, 2)
     slower = generate(scenario, scenario.overlay())
-    stretched = type(slower)(slower.scenario, slower.population, slower.explicit, stretch=3)
+    stretched = replace(slower, stretch=3)
     assert [made.within for made in stretched.operations() if made.pattern] == [6 * SECOND, 180 * SECOND]
     assert stretched.detections() == [1, 1]
