@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from typing import cast
+from unittest import mock
 
 import msgspec
 import pytest
@@ -52,14 +54,14 @@ class _PlayedSystem:
 class _Edge:
     """A broker at the edge of a played system, with one session."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, prepared: bytes = b"") -> None:
+    def __init__(self, folder: Path, prepared: bytes = b"") -> None:
         self.system = _PlayedSystem()
         protocol = Protocol(lambda context: EdgeRouter(context, self.system), MosquittoOptions)
-        monkeypatch.setitem(PROTOCOLS, MOSQUITTO, protocol)
         self._log = folder / "B1.jsonl"
         self._trace = EdgeTrace(self._log, "B1", "base")
         config = BrokerConfig(id="B1", incarnation=1, protocol=MOSQUITTO, prepared=prepared)
-        self.broker = EdgeBroker(config, time.monotonic_ns, self._trace, lambda *_: pytest.fail("no timer"))
+        with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), {MOSQUITTO: protocol}):
+            self.broker = EdgeBroker(config, time.monotonic_ns, self._trace, lambda *_: pytest.fail("no timer"))
         self.session: Session = self.broker.sessions.open()
         self._number = 0
         self.ask(Operation.ATTACH)
@@ -85,8 +87,8 @@ class _Edge:
 
 
 @pytest.fixture
-def edge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Edge:
-    return _Edge(tmp_path, monkeypatch)
+def edge(tmp_path: Path) -> _Edge:
+    return _Edge(tmp_path)
 
 
 _STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
@@ -137,13 +139,13 @@ def test_what_nobody_has_published_is_a_defect(edge: _Edge) -> None:
         edge.broker.arrive(b"noise", None)
 
 
-def test_links_crossed_are_told_where_there_is_one_way_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_crossed_are_told_where_there_is_one_way_only(tmp_path: Path) -> None:
     links = [PlannedLink("B1", "B3", 0.1, 0.1), PlannedLink("B3", "B2", 0.1, 0.1)]
     planned = Preparation(
         brokers={name: {} for name in ("B1", "B2", "B3")}, links=links, advertisements={}, subscriptions={}, seed=0
     )
     options = SYSTEMS[MOSQUITTO].options()
-    on_tree = _Edge(tmp_path, monkeypatch, options.prepare(planned)["B1"])
+    on_tree = _Edge(tmp_path, options.prepare(planned)["B1"])
     on_tree.subscribe("s", _STOCK)
     assert [event.hops for event in on_tree.arrive(1)] == [2]
     planned = _with_links(planned, [*links, PlannedLink("B1", "B2", 0.1, 0.1)])

@@ -52,7 +52,7 @@ def test_an_interrupted_call_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "cases.json"
     steps = [ADVERTISE, SUBSCRIBE, *(publish(f"p{number}", wait="1s") for number in range(20))]
     file.write_text(json.dumps([line(ADVERTISE, id="first"), line(*steps, id="long", expect={})]))
-    command = [sys.executable, "-m", "command_line", "conformance", str(file), "--runtime", "process"]
+    command = [sys.executable, "-m", "command_line", "conformance", str(file), "--runtime", "process", "--verbose"]
     before = {run for run, _ in runs()}
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
