@@ -115,6 +115,39 @@ class ImageRecipe:
         return ImageReference(name, image.id)
 
 
+@dataclass(frozen=True, slots=True)
+class DerivedImage:
+    """An image made of the broker image and parts of this host, built when a run first needs it."""
+
+    repository: str
+    digest: str
+    """The digest of all that is in it."""
+    shown: Sequence[str]
+    """The names of its parts, for people."""
+    dockerfile: str
+    lay_out: Callable[[Path], None]
+    """Lays its parts into the folder in which it is built."""
+    kept: int
+    """Number of other images of the repository that stay."""
+
+    def ensure_built(self, client: docker.DockerClient, base: str, print_line: PrintLine) -> str:
+        """Its name; it is built on the broker image `base` if it is missing, and `print_line` gets a line before that.
+
+        Raises `HostError` with the reason if it cannot be made.
+        """
+        name = f"{self.repository}:{self.digest}"
+        with one_builder_at_a_time(self.repository):
+            if find(client, name) is None:
+                print_line(f"building the image {name}: the broker image with {', '.join(self.shown)}")
+                with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+                    context = Path(folder)
+                    self.lay_out(context)
+                    (context / "Dockerfile").write_text(self.dockerfile)
+                    ImageRecipe(context, context / "Dockerfile").build(client, name, base)
+                remove_former(client, name, self.kept)
+        return name
+
+
 def unpack_packages(directory: Path, names: Sequence[str]) -> None:
     """Unpacks packages for the Python of the broker image, with what they need in turn. Raises `HostError`."""
     _run_step("image-packages.sh", directory, "broker", *names)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import docker
 
 from broker_service.routing.registry import requirements_of
 from broker_service.routing.requirements import Requirement
 from emulation.host import images
-from emulation.host.images import ImageRecipe, PrintLine
+from emulation.host.images import DerivedImage, PrintLine
 
 REPOSITORY = "brokerlab-protocol"
 _IMAGES_KEPT = 5
@@ -43,20 +42,15 @@ def image_for(client: docker.DockerClient, base: str, protocol: str, print_line:
     packages = [_pinned(requirement) for requirement in requirements_of(protocol)]
     if not packages:
         return base
-    name = f"{REPOSITORY}:{_digest(client, base, packages)}"
-    with images.one_builder_at_a_time(REPOSITORY):
-        if images.find(client, name) is None:
-            print_line(f"building the image {name}: the broker image with {', '.join(map(_shown, packages))}")
-            with TemporaryDirectory(dir=images.CACHE) as context:
-                _build(client, name, base, packages, Path(context))
-            images.remove_former(client, name, _IMAGES_KEPT)
-    return name
-
-
-def _build(client: docker.DockerClient, name: str, base: str, packages: Sequence[str], context: Path) -> None:
-    images.unpack_packages(context / "packages", packages)
-    (context / "Dockerfile").write_text(_DOCKERFILE)
-    ImageRecipe(context, context / "Dockerfile").build(client, name, base)
+    image = DerivedImage(
+        repository=REPOSITORY,
+        digest=_digest(client, base, packages),
+        shown=[_shown(package) for package in packages],
+        dockerfile=_DOCKERFILE,
+        lay_out=lambda context: images.unpack_packages(context / "packages", packages),
+        kept=_IMAGES_KEPT,
+    )
+    return image.ensure_built(client, base, print_line)
 
 
 def _pinned(requirement: Requirement) -> str:

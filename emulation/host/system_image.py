@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import docker
 
 from emulation.host import images
-from emulation.host.images import ImageRecipe, PrintLine
+from emulation.host.images import DerivedImage, PrintLine
 from emulation.host.system_parts import SystemParts
 from record.errors import HostError
 
@@ -51,17 +51,18 @@ def system_image(client: docker.DockerClient, base: str, parts: SystemParts, pri
 
     `print_line` gets a line before the build. Raises `HostError` with the reason if it cannot be made.
     """
-    name = f"{REPOSITORY}:{_digest(client, base, parts)}"
-    with images.one_builder_at_a_time(REPOSITORY):
-        if images.find(client, name) is None:
-            print_line(f"building the image {name}: the broker image with {', '.join(_shown(parts))}")
-            with TemporaryDirectory(dir=images.CACHE) as context:
-                _build(client, name, base, parts, Path(context))
-            images.remove_former(client, name, _IMAGES_KEPT)
-    return name
+    image = DerivedImage(
+        repository=REPOSITORY,
+        digest=_digest(client, base, parts),
+        shown=_shown(parts),
+        dockerfile=_DOCKERFILE,
+        lay_out=partial(_lay_out, parts),
+        kept=_IMAGES_KEPT,
+    )
+    return image.ensure_built(client, base, print_line)
 
 
-def _build(client: docker.DockerClient, name: str, base: str, parts: SystemParts, context: Path) -> None:
+def _lay_out(parts: SystemParts, context: Path) -> None:
     images.unpack_packages(context / "packages", parts.packages)
     for place in _SOURCE:
         target = context / place
@@ -77,8 +78,6 @@ def _build(client: docker.DockerClient, name: str, base: str, parts: SystemParts
         shutil.copy(program, context / "programs")
         for library in _libraries(program):
             shutil.copy(library.resolve(), context / "libraries" / library.name)
-    (context / "Dockerfile").write_text(_DOCKERFILE)
-    ImageRecipe(context, context / "Dockerfile").build(client, name, base)
 
 
 def _libraries(program: Path) -> list[Path]:
