@@ -7,7 +7,9 @@ with its thread, and so with the emulator, however that ends; its interfaces end
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -50,6 +52,9 @@ class SiteNamespaces:
         self._over.set()
         for thread in self._threads:
             thread.join()
+            # Python counts a thread as ended a moment before the kernel does, and the namespace ends with the kernel's.
+            while Path(f"/proc/self/task/{thread.native_id}").exists():
+                time.sleep(0.001)
         self._threads.clear()
 
 
