@@ -123,7 +123,14 @@ class EmulatedNetwork:
         self._cut.discard((source, target))
 
     def add(self, link: Link) -> None:
-        """Lets frames into a link that was removed, which has these properties from now on."""
+        """Lets frames into a link that was removed, which has these properties from now on; one that never was is made.
+
+        Raises `NetworkError`.
+        """
+        if (link.a, link.b) not in self._properties:
+            self._parts.extend(link)
+            self._properties |= {(link.a, link.b): link.forward, (link.b, link.a): link.backward}
+            return
         for source, target, properties in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
             direction = LinkDirection(source, target)
             if self._properties[source, target] != properties:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from mininet.log import lg
@@ -21,7 +21,7 @@ from emulation.network.probing.messages import FarResponder
 from emulation.network.probing.probes import DirectionSpec
 from emulation.network.relay.handle import RelayProcess
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
-from topology.link_properties import BrokerId, LinkProperties
+from topology.link_properties import BrokerId, Link, LinkProperties
 from topology.model import Overlay
 
 _EXCHANGE = "exchange"
@@ -74,13 +74,30 @@ class NetworkParts:
                 self._build(index, names)
             for node in self._all_nodes():
                 node.configure()
-            self._verify_interfaces()
+            self._verify_interfaces(self._nodes)
             self._receive_probes()
             for link in self.links.values():
                 link.verify()
         except BaseException:
             self.stop()
             raise
+
+    def extend(self, link: Link) -> None:
+        """Makes one more link, between two nodes of this host, and verifies it. Raises `NetworkError`."""
+        if far := [self.far[end].name for end in (link.a, link.b) if end in self.far]:
+            raise NetworkError(f"link {link.a}-{link.b} leads to {far[0]}: no link between hosts is made during a run")
+        index = len(self._names)
+        *_, names = name_links([*(names.link for names in self._names), link], self._run_id)
+        if unknown := [end for end in (link.a, link.b) if end not in self._nodes]:
+            raise NetworkError(f"there is no node {unknown[0]} for {names}")
+        ends = self._nodes[link.a], self._nodes[link.b]
+        made = self._make_link(index, names, ends)
+        for node in ends:
+            node.configure()
+        self._names.append(names)
+        self._verify_interfaces((link.a, link.b))
+        made.verify()
+        self.links = {**self.links, (link.a, link.b): made}  # replaced, because other threads go through them
 
     def stop(self) -> None:
         """Removes everything that `start` made. May be called at any time, and more than once."""
@@ -96,7 +113,7 @@ class NetworkParts:
             node.terminate()
             if not isinstance(node, SandboxNode):
                 self._note_end(node.name)
-        self.links.clear()
+        self.links = {}
         self._nodes.clear()
         self._exchange = None
 
@@ -218,9 +235,9 @@ class NetworkParts:
             case LinkDriver.PLAIN:
                 return PlainLink(nodes, names)
 
-    def _verify_interfaces(self) -> None:
-        for broker, node in self._nodes.items():
-            shown = run_in_namespace(node.pid, ["ip", "-json", "address", "show"])
+    def _verify_interfaces(self, brokers: Iterable[BrokerId]) -> None:
+        for broker in brokers:
+            shown = run_in_namespace(self.pid(broker), ["ip", "-json", "address", "show"])
             found = {
                 interface["ifname"]: ("UP" in interface["flags"], {entry["local"] for entry in interface["addr_info"]})
                 for interface in json.loads(shown.stdout or "[]")

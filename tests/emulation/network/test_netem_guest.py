@@ -94,7 +94,8 @@ def found(in_guest: bool, tmp_path_factory: pytest.TempPathFactory) -> Findings:
         lines = [line.removeprefix("FINDINGS ") for line in printed.splitlines() if line.startswith("FINDINGS ")]
         assert lines, printed
         findings = msgspec.json.decode(lines[0], type=Findings)
-        if not faults([*findings.idle, *findings.changed, *findings.cut, *findings.restored]):
+        probed = [*findings.idle, *findings.changed, *findings.cut, *findings.restored, *findings.made_later]
+        if not faults(probed):
             break
     return findings
 
@@ -127,6 +128,13 @@ def test_a_running_link_changes_and_the_other_way_does_not(found: Findings) -> N
     assert forward.delay_measured == pytest.approx(0.035, abs=0.001)
     assert forward.rate_measured == pytest.approx(0.5e6, rel=0.03)
     assert backward.delay_measured == pytest.approx(0.040, abs=0.001)
+
+
+def test_a_link_made_later_is_what_was_asked(found: Findings) -> None:
+    assert faults(found.made_later) == []
+    forward, backward = found.made_later
+    assert forward.delay_measured == pytest.approx(0.025, abs=0.001)
+    assert backward.delay_measured == pytest.approx(0.045, abs=0.001)
 
 
 def test_a_cut_is_one_way_and_can_be_undone(found: Findings) -> None:

@@ -36,6 +36,7 @@ LINKS = (
     Link("A", "B", LinkProperties(delay=0.030, jitter=0.002, loss=0.05, rate=2e6), LinkProperties(delay=0.050)),
     Link("B", "C", LinkProperties(delay=0.020), LinkProperties(delay=0.040, rate=1e6)),
 )
+MADE_LATER = Link("A", "C", LinkProperties(delay=0.025), LinkProperties(delay=0.045))
 OVERLAY = Overlay(name="guest", brokers=(Broker("A"), Broker("B"), Broker("C")), links=LINKS)
 
 
@@ -49,6 +50,8 @@ class Findings(msgspec.Struct):
     changed: list[LinkProbe]
     cut: list[LinkProbe]
     restored: list[LinkProbe]
+    made_later: list[LinkProbe]
+    """Both directions of a link that was made while the others were in use."""
     across_cut: list[int]
     undamaged: list[int]
     """Packets that arrived: those from 0 to 99 were damaged, those from 100 to 199 were not."""
@@ -154,8 +157,9 @@ def findings(missing_module: str) -> Findings:
         cut = network.probe_under_load([LINKS[0]])
         network.restore(LinkDirection("B", "A"))
         network.change(LinkDirection("B", "C"), LinkProperties(delay=0.035, rate=0.5e6))
+        network.add(MADE_LATER)
         later = network.probe()
-        restored, changed = later[:2], later[2:]
+        restored, changed, made_later = later[:2], later[2:4], later[4:]
         across_cut = arrivals_across_a_cut(network, 20)
         undamaged = arrivals_under_damage(network, 100)
         network.change(LinkDirection("B", "A"), replace(LINKS[0].backward, jitter=0.010))
@@ -165,8 +169,9 @@ def findings(missing_module: str) -> Findings:
         tampered = complaint_after(network, delay)
         removed = complaint_after(network, "qdisc del dev {} root")
     return Findings(
-        drivers, missing_module, idle, changed, cut, restored, across_cut, undamaged, order, tampered, removed
-    )
+        drivers, missing_module, idle, changed, cut, restored, made_later,
+        across_cut, undamaged, order, tampered, removed,
+    )  # fmt: skip
 
 
 def main() -> None:
