@@ -36,6 +36,8 @@ class ForeignBrokers(msgspec.Struct, frozen=True, kw_only=True):
     """The level of the contract that they keep, as the scenario claims."""
     system: str | msgspec.UnsetType = msgspec.UNSET
     """The deployed system whose servers they are, behind an adapter. Not set for any other brokers."""
+    among_native: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Their names, where the other brokers of the overlay are brokerlab's. Not set where none is."""
 
     @property
     def answers(self) -> bool:

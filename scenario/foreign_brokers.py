@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from broker_service.routing.foreign import FOREIGN
+from broker_service.routing.outside import label
 from broker_service.routing.systems import SYSTEMS
 from record.contract import ADAPTER_LEVEL, LOGS_LEVEL, STATUS_LEVEL
 from scenario.model import AUTO, Scenario
@@ -29,12 +30,27 @@ def foreign_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             message = "is the routing of brokers of your own: give `brokers.level`, and their image or command"
             yield Problem(("routing", "protocol"), f"{FOREIGN} {message}")
         return
-    if not is_foreign:
+    if brokers.among_native:
+        yield from _wire_problems(scenario)
+    elif not is_foreign:
         message = f"brokers of your own route by themselves; write `protocol: {FOREIGN}`"
         yield Problem(("routing", "protocol"), message)
     for name in brokers.individually or {}:
         yield from broker_problems(("brokers", "individually", name), name, overlay)
     yield from _beyond_level(scenario, level)
+
+
+def _wire_problems(scenario: Scenario) -> Iterator[Problem]:
+    """Contradictions between the routing of brokerlab's brokers and the wire of those among them that are not."""
+    protocol = scenario.routing.protocol
+    if protocol == FOREIGN:
+        message = f"brokerlab's own brokers are among these, and have no router for {FOREIGN}; name a routing protocol"
+        yield Problem(("routing", "protocol"), message)
+        return
+    for name, one in (scenario.brokers.individually or {}).items():
+        if one.wire not in (protocol, label(protocol)):
+            message = f"{name} speaks the messages of {one.wire}, and its neighbours route by {protocol}"
+            yield Problem(("brokers", "individually", name, "wire"), message)
 
 
 def _system_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

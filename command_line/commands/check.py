@@ -43,7 +43,7 @@ def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
     lines = list(_planned(plan))
-    own = ["brokers of your own"] if any(variant.resources.foreign is not None for variant in plan.variants) else []
+    own = ["brokers of your own"] if any(variant.foreign is not None for variant in plan.variants) else []
     own += ["client programs"] if any(variant.programs for variant in plan.variants) else []
     if own:
         predictions = []

@@ -99,7 +99,7 @@ def _require_predictable(variant: VariantPlan) -> None:
     require_times_only(variant.schedule())
     require_still(variant)
     require_beside(variant)
-    if variant.resources.foreign is not None:
+    if variant.foreign is not None:
         raise BadInputError("brokers of your own cannot be rehearsed in virtual time: leave the scenario out")
 
 

@@ -33,6 +33,7 @@ from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
 from scenario.faults.conditions import Away
 from scenario.model import AUTO, Scenario, Variant
+from scenario.sections.brokers import OneBroker
 from scenario.sections.clients import ProgramSection
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
@@ -200,15 +201,7 @@ class VariantPlan:
                 of_all,
                 memory=one.memory or of_all.memory,
                 processes=one.processes or of_all.processes,
-                foreign=None
-                if of_all.foreign is None
-                else replace(
-                    of_all.foreign,
-                    image=one.image or of_all.foreign.image,
-                    command=one.command or (() if one.image is not None else of_all.foreign.command),
-                    environment={**of_all.foreign.environment, **(one.environment or {})},
-                    scratch=one.scratch or of_all.foreign.scratch,
-                ),
+                foreign=self._single(one),
             )
             for broker, one in (self.scenario.brokers.individually or {}).items()
         }
@@ -219,10 +212,21 @@ class VariantPlan:
         return (self.resources, *self.individual_resources.values())
 
     @property
+    def foreign(self) -> ForeignProgram | None:
+        """The first of its brokers that are not brokerlab's, all of which keep one level; None without any."""
+        return next((each.foreign for each in self.every_resources if each.foreign is not None), None)
+
+    @property
     def _foreign(self) -> ForeignProgram | None:
+        """The broker that all have in place of brokerlab's; None where none has, or only single ones."""
         brokers, protocol = self.scenario.brokers, self.scenario.routing.protocol
         if is_system(protocol):
             return ForeignProgram(level=ADAPTER_LEVEL, system=protocol)
+        return None if brokers.among_native else self._of_ones_own()
+
+    def _of_ones_own(self) -> ForeignProgram | None:
+        """The broker that the section describes, whoever has it; None where all are brokerlab's."""
+        brokers = self.scenario.brokers
         if brokers.level is None:
             return None
         return ForeignProgram(
@@ -231,6 +235,17 @@ class VariantPlan:
             command=brokers.command or (),
             environment=brokers.environment or {},
             scratch=brokers.scratch or 0,
+        )
+
+    def _single(self, one: OneBroker) -> ForeignProgram | None:
+        """The broker that a single one is in place of brokerlab's; None where it is brokerlab's."""
+        described = self._of_ones_own()
+        return described and replace(
+            described,
+            image=one.image or described.image,
+            command=one.command or (() if one.image is not None else described.command),
+            environment={**described.environment, **(one.environment or {})},
+            scratch=one.scratch or described.scratch,
         )
 
 
@@ -264,7 +279,8 @@ class Plan:
                     "`brokers.service_time`; `brokerlab doctor` names what containers need"
                 )
             _require_programs(variant.programs, runtime)
-            _require_foreign(variant.resources.foreign, runtime)
+            for resources in variant.every_resources:
+                _require_foreign(resources.foreign, runtime)
             if variant.scenario.brokers.image is not None and runtime != "container":
                 raise HostError(
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
@@ -307,6 +323,11 @@ def _require_foreign(foreign: ForeignProgram | None, runtime: str) -> None:
         raise HostError(
             "brokers.command: without `brokers.image` it is a program on this host, and the runtime is container: give "
             "the image, or use `--runtime process`"
+        )
+    if foreign.image is not None and runtime != "container":
+        raise HostError(
+            f"brokers.image: only containers have an image, and the runtime is {runtime}: give the `command` of a "
+            "program on this host, or use `--runtime container`"
         )
 
 

@@ -56,7 +56,9 @@ def _foreign(scenario: Scenario) -> ForeignBrokers | UnsetType:
     if scenario.level is None:
         return UNSET
     system = scenario.routing.protocol if is_system(scenario.routing.protocol) else UNSET
-    return ForeignBrokers(contract=CONTRACT, level=scenario.level, system=system)
+    brokers = scenario.brokers
+    among = list(brokers.individually or ()) if brokers.among_native else UNSET
+    return ForeignBrokers(contract=CONTRACT, level=scenario.level, system=system, among_native=among)
 
 
 def _slow_readers(scenario: Scenario) -> SlowReaders | UnsetType:

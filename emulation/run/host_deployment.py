@@ -110,7 +110,7 @@ class HostDeployment:
         self.sites: LiveSites = HostSites(self._plan.sites, self._drivers)
         self._programs = start.programs(self._network, self._note_ended_brokers)
         start.sample_processors(self._network)
-        run_id, foreign = self._context.paths.run_id, self._plan.resources.foreign
+        run_id, foreign = self._context.paths.run_id, self._plan.foreign
         addresses = self.overlay.brokers.addresses
         self.fault_observer = HostObserver(
             self._network, addresses, run_id, foreign, sites=self._plan.sites, cut=self.overlay.expected.cut

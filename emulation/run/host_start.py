@@ -61,7 +61,7 @@ class HostStart:
         snapshot = self._context.snapshot
         snapshot.brokers = len(self._brokers)
         links = len(self.links) - len(self._plan.later_pairs) - len(self._plan.sites)
-        foreign = self._plan.resources.foreign
+        foreign = self._plan.foreign
         snapshot.links = links if foreign is None or foreign.level >= STATUS_LEVEL else None
         network = self._exits.enter_context(self._emulated_network(driver))
         self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
@@ -89,7 +89,7 @@ class HostStart:
             individual=plan.individual_resources,
             wait=context.interrupt.wait,
         )
-        files = files_by_level(context.runtime.files, plan.resources.foreign)
+        files = files_by_level(context.runtime.files, plan.foreign)
         configs = host_configs(
             plan.overlay, plan.broker_settings, context.paths.run_id, files, wired=plan.networked, sites=plan.sites
         )

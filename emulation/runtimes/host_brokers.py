@@ -166,9 +166,11 @@ class HostBrokers:
 
     def crowded(self) -> list[str]:
         """Brokers that have as many processes as they may have, in words; only those that are not brokerlab's."""
-        if self._hosting.resources.foreign is None:
-            return []
-        pids = {broker: process.pid for broker, process in self._runtime.processes().items()}
+        pids = {
+            broker: process.pid
+            for broker, process in self._runtime.processes().items()
+            if self._hosting.resources_of(broker).foreign is not None
+        }
         return list(crowded(pids, {broker: self._hosting.resources_of(broker).processes for broker in pids}))
 
     def status(self) -> Mapping[BrokerId, BrokerStatus]:

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from broker_service.config import Limits
+from record.contract import LOGS_LEVEL
 from record.service_time import SendingOrder, ServiceTime
 from scenario.sections.section import BrokerName, Count, CpuQuota, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
@@ -134,6 +135,9 @@ class OneBroker(Section):
     """Largest number of its processes, threads included."""
     scratch: Size | None = None
     """Size of a file system in memory at `/tmp`."""
+    wire: Annotated[str | None, StringConstraints(strip_whitespace=True, min_length=1)] = None
+    """Routing protocol whose messages it speaks on the [wire](broker-contract.md#wire) between brokerlab's brokers, so
+    that it can be among them: `cbf`. The overlay routes by that protocol."""
 
     _beside = field_validator("command")(command_beside)
 
@@ -161,7 +165,8 @@ class Brokers(Section):
     scratch: Size | None = None
     """Size of a file system in memory at `/tmp` of a broker of your own, in a container; none without it."""
     individually: dict[BrokerName, OneBroker] | None = None
-    """Programs and resources of single brokers of your own in place of those: `{B3: {image: other/broker}}`."""
+    """Programs and resources of single brokers of your own in place of those: `{B3: {image: other/broker}}`. Without
+    `image` and `command` above, all others are brokerlab's: `{B3: {image: my/broker, wire: cbf}}`."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
     sending: Literal["side-by-side", "in-turn"] | None = None
@@ -187,12 +192,45 @@ class Brokers(Section):
         if self.level is None:
             if needless := next((name for name in _OF_FOREIGN_BROKERS if getattr(self, name)), None):
                 raise ValueError(f"{needless}: is for brokers of your own; give their `level`, or remove it")
-        elif self.image is None and self.command is None:
-            raise ValueError("level: is of brokers of your own; give their `image`, or their `command`")
-        mixed = next((name for name, one in (self.individually or {}).items() if one.image is not None), None)
-        if mixed is not None and self.image is None:
-            raise ValueError(f"individually: {mixed} has an image, and the others are no containers; give `image`, too")
+        elif self.among_native:
+            self._require_wires()
+        else:
+            self._require_one_kind()
         return self
+
+    def _require_wires(self) -> None:
+        """Raises `ValueError` for brokers of one's own that cannot be among brokerlab's."""
+        if not self.individually:
+            raise ValueError("level: is of brokers of your own; give their `image`, or their `command`")
+        if self.level != LOGS_LEVEL:
+            raise ValueError(
+                f"level: brokers among brokerlab's own keep level {LOGS_LEVEL}, because tables of an overlay in which "
+                "some log and some do not have holes"
+            )
+        for name, one in self.individually.items():
+            if one.image is None and one.command is None:
+                raise ValueError(f"individually: {name} has neither an `image` nor a `command`")
+            if one.wire is None:
+                raise ValueError(
+                    f"individually: the neighbours of {name} are brokerlab's brokers, and it does not declare that it "
+                    "speaks with them; state the routing protocol that it speaks, `wire: cbf`, or give all brokers of "
+                    "the overlay a program of your own"
+                )
+
+    def _require_one_kind(self) -> None:
+        """Raises `ValueError` for a single broker that does not go with the others, none of which is brokerlab's."""
+        for name, one in (self.individually or {}).items():
+            if one.image is not None and self.image is None:
+                raise ValueError(
+                    f"individually: {name} has an image, and the others are no containers; give `image`, too"
+                )
+            if one.wire is not None:
+                raise ValueError(f"individually: {name} has no neighbour that is brokerlab's; remove `wire`")
+
+    @property
+    def among_native(self) -> bool:
+        """True where some brokers are brokerlab's and some are not."""
+        return self.level is not None and self.image is None and self.command is None
 
     def sending_order(self) -> SendingOrder:
         """The order in the form of `BrokerConfig.sending`."""

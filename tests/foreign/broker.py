@@ -1,6 +1,7 @@
 """A broker that stands for somebody else's: brokerlab's own behind the contract, which knows nothing of `foreign`.
 
-`python broker.py BROKER_JSON` routes by TID. `FOREIGN_DEFECT` in its environment has it break the contract in one way.
+`python broker.py BROKER_JSON` routes by TID, and among native brokers by their protocol. `FOREIGN_DEFECT` in its
+environment has it break the contract in one way.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from broker_service.config import BrokerConfig, load
 from broker_service.core.session import Session
 from broker_service.grpc_shell.server import serve_until_stopped
 from broker_service.messages import ClientEvent, Outcome
+from broker_service.routing.foreign import FOREIGN
 
 _TENTH = 10
 
@@ -84,7 +86,9 @@ def main() -> None:
     config = load(Path(sys.argv[-1]))
     if defect := os.environ.get("FOREIGN_DEFECT"):
         DEFECTS[defect](config)
-    uvloop.run(serve_until_stopped(msgspec.structs.replace(config, protocol="tid", options={})))
+    if config.protocol == FOREIGN:
+        config = msgspec.structs.replace(config, protocol="tid", options={})
+    uvloop.run(serve_until_stopped(config))
 
 
 if __name__ == "__main__":

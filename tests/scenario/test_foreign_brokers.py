@@ -10,6 +10,7 @@ from broker_service.routing import read_options
 from emulation.live_overlay.configuration import BrokerConfigs
 from emulation.planning.plan import Plan, make_plan
 from emulation.planning.variant_record import new_variant
+from emulation.runtimes.interface import ForeignProgram
 from record.contract import CONTRACT, ForeignBrokers
 from record.errors import HostError
 from record.promises import Loss, Order
@@ -26,6 +27,8 @@ timeline: {{join: 1s, run: 4s, drain: 1s{timeline}}}
 brokers: {{{brokers}}}
 {rest}
 """
+
+_AMONG_NATIVE = "level: 3, environment: {A: x}, individually: {B3: {command: [a], wire: cbf}}"
 
 
 def _written(folder: Path, brokers: str, protocol: str = "foreign", timeline: str = "", rest: str = "") -> Path:
@@ -50,6 +53,14 @@ def _plan(folder: Path, brokers: str, protocol: str = "foreign") -> Plan:
         ("level: 1, command: [a], individually: {B9: {command: [b]}}", "brokers.individually.B9", "no broker 'B9'"),
         ("level: 1, command: [a], individually: {B3: {image: b}}", "brokers", "B3 has an image"),
         ("level: 1, command: [a], individually: {B3: {level: 2}}", "brokers.individually.B3.level", "unknown field"),
+        ("level: 3, individually: {B3: {image: a}}", "brokers", "B3 are brokerlab's brokers, and it does not declare"),
+        ("level: 3, individually: {B3: {wire: cbf}}", "brokers", "B3 has neither an `image` nor a `command`"),
+        (
+            "level: 2, individually: {B3: {image: a, wire: cbf}}",
+            "brokers",
+            "brokers among brokerlab's own keep level 3",
+        ),
+        ("level: 3, image: a, individually: {B3: {wire: cbf}}", "brokers", "B3 has no neighbour that is brokerlab's"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_its_field(tmp_path: Path, brokers: str, field: str, problem: str) -> None:
@@ -66,6 +77,8 @@ def test_what_makes_no_sense_is_refused_with_its_field(tmp_path: Path, brokers: 
         ("tid", "level: 1, command: [a]", "routing.protocol: brokers of your own route by themselves"),
         ("foreign, survives: {flood: nothing}", "level: 1, command: [a]", "there is no kind of fault 'flood'"),
         ("foreign, cache: 3", "level: 1, command: [a]", "has no option 'cache'"),
+        ("foreign", _AMONG_NATIVE, "routing.protocol: brokerlab's own brokers are among these, and have no router"),
+        ("tid", _AMONG_NATIVE, "B3.wire: B3 speaks the messages of cbf, and its neighbours route by tid"),
     ],
 )
 def test_routing_and_brokers_must_agree(tmp_path: Path, protocol: str, brokers: str, problem: str) -> None:
@@ -137,8 +150,22 @@ def test_brokers_find_their_own_options_and_the_judge_their_promises(tmp_path: P
         ("level: 1, command: [a]", "simulated", "the simulator has none for them"),
         ("level: 1, command: [a]", "container", "it is a program on this host, and the runtime is container"),
         ("level: 1, image: a", "process", "only containers have an image"),
+        (_AMONG_NATIVE, "simulated", "the simulator has none for them"),
+        (_AMONG_NATIVE, "container", "it is a program on this host, and the runtime is container"),
+        (_AMONG_NATIVE.replace("command: [a]", "image: a"), "process", "only containers have an image"),
     ],
 )
 def test_a_runtime_that_cannot_start_them_says_so(tmp_path: Path, brokers: str, runtime: str, problem: str) -> None:
     with pytest.raises(HostError, match=problem):
-        _plan(tmp_path, brokers).require_possible(runtime)
+        _plan(tmp_path, brokers, "cbf" if "wire" in brokers else "foreign").require_possible(runtime)
+
+
+def test_a_broker_that_speaks_the_wire_is_among_native_ones(tmp_path: Path) -> None:
+    (variant,) = _plan(tmp_path, _AMONG_NATIVE, "cbf").variants
+    assert variant.resources.foreign is None
+    third = variant.individual_resources["B3"].foreign
+    assert third == variant.foreign == ForeignProgram(level=3, command=("a",), environment={"A": "x"})
+    assert BrokerConfigs(variant.overlay, variant.broker_settings).of("B3").protocol == "cbf"
+    recorded = new_variant("base", {}, variant.scenario)
+    assert recorded.foreign == ForeignBrokers(contract=CONTRACT, level=3, among_native=["B3"])
+    assert recorded.promises == read_options("cbf", {}).promises, "they are judged by the promises of the protocol"

@@ -34,7 +34,7 @@ pytestmark = [
 _SCENARIO = """\
 name: foreign
 topology: {{kind: line, brokers: 3, link: {{delay: 5ms}}}}
-routing: {{protocol: foreign, order: publisher, survives: {{kill: in flight}}}}
+routing: {routing}
 workload:
   publications: {{source: stocks, symbols: 3, publishers: 2, rate: 10/s}}
   subscriptions: {{subscribers: 4, selectivity: 30%}}
@@ -43,13 +43,15 @@ brokers: {brokers}
 faults: {faults}
 """
 
+_FOREIGN = "{protocol: foreign, order: publisher, survives: {kill: in flight}}"
+
 
 def _run(
-    folder: Path, runtime: str, *, brokers: dict[str, Any], run: str = "4s", faults: str = "[]"
+    folder: Path, runtime: str, *, brokers: dict[str, Any], run: str = "4s", faults: str = "[]", routing: str = _FOREIGN
 ) -> tuple[int, str, Path | None]:
     """Exit code, output and run directory."""
     scenario = folder / "foreign.yaml"
-    scenario.write_text(_SCENARIO.format(brokers=json.dumps(brokers), run=run, faults=faults))
+    scenario.write_text(_SCENARIO.format(brokers=json.dumps(brokers), run=run, faults=faults, routing=routing))
     command = [sys.executable, "-m", "command_line", "emulate", str(scenario), "--runtime", runtime, "--no-spark"]
     done = subprocess.run(
         [*command, "--out", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, check=False
@@ -91,6 +93,20 @@ def test_the_verdict_names_notifications_that_a_broker_without_logs_loses(tmp_pa
     assert delivery["verdicts"] == ["lost"]
     assert delivery["lost"] == delivery["expected"] - delivery["delivered"] > 0
     assert "brokers of level 1 keep no logs" in printed
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("defect", "verdicts"), [("", ["correct"]), ("lose_each_tenth_notification", ["lost"])])
+def test_a_broker_among_native_ones_is_judged_as_they_are(tmp_path: Path, defect: str, verdicts: list[str]) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": defect}
+    one = {"command": [sys.executable, str(BROKER)], "environment": environment, "wire": "cbf"}
+    mixed = {"level": 3, "individually": {"B2": one}}
+    faults = "[{at: 4s, kill: B2}, {at: 5s, restart: B2}]"
+    _, printed, directory = _run(tmp_path, "process", brokers=mixed, run="8s", faults=faults, routing="{protocol: cbf}")
+    (variant,) = _summary(directory)["variants"]
+    assert variant["delivery"]["verdicts"] == verdicts, printed
+    (fault,) = variant["faults"]
+    assert fault["noticed"] == 2
 
 
 @pytest.mark.proof
