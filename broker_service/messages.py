@@ -147,6 +147,10 @@ class ClientFrame(msgspec.Struct, frozen=True, gc=False):
     requests: Sequence[ClientRequest] = ()
     session: str = ""
     """In the first frame of a stream: the name of the session that this stream begins, or continues."""
+    numbered: bool = False
+    """In that frame: true where the client wants its notifications numbered."""
+    acknowledged: int = 0
+    """Greatest number of a notification that the client has processed, with all before it; 0: none, or as before."""
 
 
 class ConstituentPublication(msgspec.Struct, frozen=True, gc=False):
@@ -171,6 +175,8 @@ class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
     clients: tuple[ClientId, ...]
     number: int = 0
+    """The request's that is answered; of a notification, its place among those that were sent in the session, where the
+    client wants that."""
     id: str = ""
     """The client's own name: of the publication in a notification, of the composite subscription in a detection, of the
     subscription in a start."""

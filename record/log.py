@@ -131,6 +131,12 @@ class Event(enum.StrEnum):
     MISSED = "missed"
     """A client's broker told it that it dropped notifications for it, because the client does not read
     (`clients.unread`). count: their number, since the last such record."""
+    MISNUMBERED = "misnumbered"
+    """A broker that numbers notifications sent one to a client program under a number that is not the next. id: that
+    of the publication; count: the number; text: the one that was due."""
+    UNPROCESSED = "unprocessed"
+    """A client program's stream ended, and the program had not acknowledged this notification, though it acknowledges.
+    id: that of the publication; count: the number of the notification."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
     composite; publications: the set. arrived: the time at which it came over the access link of the client's site,

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -39,6 +39,7 @@ from analysis.judging.publisher_stage import DELIVERED, PublisherStage, Publishe
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
+from analysis.reading.log_events import NumberedNotification
 from analysis.reading.log_stage import READ, Share
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
@@ -188,8 +189,10 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
             for variant, history in zip(run.manifest.variants, found.histories, strict=True)
         ],
         operations=[
-            operation_defects(variant, history, rejected, logs.own_declarations.by_key)
-            for variant, history, rejected in zip(run.manifest.variants, found.histories, found.rejected, strict=True)
+            operation_defects(variant, history, rejected, logs.own_declarations.by_key, _numbered(number, logs))
+            for number, (variant, history, rejected) in enumerate(
+                zip(run.manifest.variants, found.histories, found.rejected, strict=True)
+            )
         ],
         settling=[history.settling for history in found.histories],
         restarted=[history.starts for history in found.histories],
@@ -275,6 +278,16 @@ def _lost_ranges(number: int, history: History, logs: LogTally) -> LostRanges:
     return LostRanges.of(told, history.cuts)
 
 
+def _numbered(number: int, logs: LogTally) -> Iterator[NumberedNotification]:
+    return (found for found in logs.numbered if found.variant == number)
+
+
+def _unprocessed(number: int, logs: LogTally) -> frozenset[tuple[str, str]]:
+    """The clients and publications of the notifications that client programs got and did not acknowledge."""
+    numbered = _numbered(number, logs)
+    return frozenset((found.client, found.publication) for found in numbered if found.event is Event.UNPROCESSED)
+
+
 def _evidence(
     run: RunDirectory, number: int, history: History, publications: PublicationTally, logs: LogTally
 ) -> Evidence:
@@ -286,8 +299,9 @@ def _evidence(
         nothing = Backlogs(), Departures()
         ways = Ways(history.overlay)
         return Evidence(
-            (), ways, *nothing, history.settling, history.promises, unlogged=unlogged, unread=history.unread
-        )
+            (), ways, *nothing, history.settling, history.promises, unlogged=unlogged, unread=history.unread,
+            unprocessed=_unprocessed(number, logs),
+        )  # fmt: skip
     sent = (found for found in logs.traffic.amounts if found.activity.variant == number)
     return Evidence(
         losses=tuple(history.losses),
@@ -313,6 +327,7 @@ def _evidence(
         ),
         unlogged=unlogged,
         unread=history.unread,
+        unprocessed=_unprocessed(number, logs),
     )
 
 

@@ -105,6 +105,21 @@ class Reading(NamedTuple):
         return self.time / SECOND
 
 
+class NumberedNotification(NamedTuple):
+    """A numbered notification of a client program, of which its site logged more than that it came."""
+
+    variant: int
+    event: Event
+    """Misnumbered or unprocessed."""
+    time: int
+    client: str
+    broker: str
+    publication: str
+    number: int
+    text: str
+    """The number that was due, of one that is misnumbered."""
+
+
 class LostRange(NamedTuple):
     """Positions of a stream that were lost for a client, as it was told."""
 

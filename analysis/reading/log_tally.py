@@ -19,6 +19,7 @@ from analysis.reading.log_events import (
     ListeningEvent,
     LostRange,
     NeighbourChange,
+    NumberedNotification,
     OutageEvent,
     Reading,
 )
@@ -88,6 +89,7 @@ class LogTally(Tally):
     issued: Rows[IssuedOperations] = field(default_factory=partial(Rows, IssuedOperations))
     lost_ranges: Listed[LostRange] = field(default_factory=partial(Listed, LostRange))
     """Told to clients."""
+    numbered: Listed[NumberedNotification] = field(default_factory=partial(Listed, NumberedNotification))
     outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
     listening: Listed[ListeningEvent] = field(default_factory=partial(Listed, ListeningEvent))
     readings: Listed[Reading] = field(default_factory=partial(Listed, Reading))

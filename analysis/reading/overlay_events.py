@@ -1,4 +1,5 @@
-"""Reading of records about the overlay itself: gauges, loads, faults, links, placements, beginnings and ends of nodes.
+"""Reading of records about the overlay itself: gauges, loads, faults, links, placements, beginnings and ends of nodes,
+and of what clients were told besides notifications.
 
 They are neither counted nor read in several ways, so that the event alone tells how to read one.
 """
@@ -17,6 +18,7 @@ from analysis.reading.log_events import (
     LogPosition,
     LostRange,
     NeighbourChange,
+    NumberedNotification,
     OutageEvent,
 )
 from analysis.reading.log_tally import LogTally
@@ -27,6 +29,7 @@ from analysis.reading.publication_events import EventWriter
 from analysis.run_files.time_units import second_of
 from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, TraceRecord
 
+_OF_NUMBERS = frozenset({Event.MISNUMBERED, Event.UNPROCESSED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 
 
@@ -61,6 +64,7 @@ class OverlayEventReader:
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
             Event.DETECTED: self._read_detected,
             Event.LOST_RANGE: self._read_lost_range,
+            **dict.fromkeys(_OF_NUMBERS, self._read_numbered),
         }
         """Readers by event. Each takes a variant, a record and its position in its file."""
         self._variants = variants
@@ -112,6 +116,17 @@ class OverlayEventReader:
         if record.node not in self._variants.brokers and client is not None and stream is not None:
             lost = LostRange(variant, intern(client), intern(stream), record.time, record.count or 0)
             self._tally.lost_ranges.append(lost)
+
+    def _read_numbered(self, variant: int, record: TraceRecord, _position: int) -> None:
+        """Reads the record of a client program's site; brokers have none to tell of themselves."""
+        client, publication = record.client, record.id
+        if record.node not in self._variants.brokers and client is not None and publication is not None:
+            self._tally.numbered.append(
+                NumberedNotification(
+                    variant, record.event, record.time, intern(client), intern(record.peer or ""), publication,
+                    record.count or 0, record.text or "",
+                )
+            )  # fmt: skip
 
     def _read_change(self, variant: int, record: TraceRecord, position: int) -> None:
         if record.peer is not None:

@@ -126,7 +126,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
     reordered, start not announced, detection lost, detection duplicated, detection spurious, session broken, not
-    confirmed, rejected, not renewed, below expectation, power below expectation, state left."""
+    confirmed, rejected, not renewed, misnumbered, below expectation, power below expectation, state left."""
     power: Power
     """The share of the owed notifications that the verdicts rest on."""
     expected_judged: float | msgspec.UnsetType = msgspec.UNSET

@@ -17,6 +17,10 @@ Some routing protocols announce that a subscription has started: what is publish
 
         await alice.started("s1")
 
+A client that processes its notifications may acknowledge them, in order:
+
+        session.acknowledge(notification)
+
 Any number of logical clients share a session. Operations return when the broker has confirmed them, and raise
 `RejectedError` when it refuses them; publications return at once and a rejection is counted.
 """
@@ -70,6 +74,17 @@ class LostRange:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Place of a notification or a detection in its session."""
+
+    number: int
+    """Its number among those that the broker sent, over all streams of the session; it begins anew with 1 where the
+    broker knows nothing of former streams. So a gap shows what was lost with a former stream."""
+    connection: int
+    """The stream on which it came (`Session.connections`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notification:
     """A publication that matches one of the client's subscriptions."""
 
@@ -81,6 +96,8 @@ class Notification:
     """Place of the publication in a stream, where the routing protocol keeps the order of one."""
     lost_before: tuple[LostRange, ...] = ()
     """Ranges that were lost between the former notification and this one."""
+    place: SessionPlace | None = None
+    """Its place in the session; None where the broker does not number notifications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +116,8 @@ class Detection:
     """The client's name for the composite subscription."""
     publications: tuple[Constituent, ...]
     """Publications of the set, in the order of their publishing."""
+    place: SessionPlace | None = None
+    """Its place in the session, too; None where the broker does not number notifications."""
 
 
 class Session:
@@ -109,6 +128,7 @@ class Session:
         self.transport = ClientSession(address, self._on_event, limits)
         """The session as its logical clients share it."""
         self.transport.on_down = self._on_down
+        self.transport.numbered = True
         self.malformed = 0
         """Notifications whose content could not be read. Each was dropped, because brokers pass content on unread and
         so any publisher's neighbour could end the sessions of others by it."""
@@ -138,6 +158,14 @@ class Session:
     def announces_starts(self) -> bool:
         """True when the broker announces starts of subscriptions."""
         return self.transport.announces_starts
+
+    def acknowledge(self, latest: Notification | Detection) -> None:
+        """Tells the broker that the session's clients have processed a notification and all that came before it.
+
+        It concerns the present stream: what came on a former one has ended with that."""
+        place = latest.place
+        if place is not None and place.connection == self.connections:
+            self.transport.acknowledge(place.number)
 
     async def client(self, id: ClientId) -> Client:
         """Attaches a logical client. Names are unique among all clients of a broker: the latest to attach owns one."""
@@ -191,11 +219,13 @@ class Session:
 
     def _on_notification(self, event: ClientEvent) -> None:
         notification: Notification | Detection
+        place = SessionPlace(event.number, self.transport.connections) if event.number else None
         try:
             if event.publications:
-                notification = _detection(event)
+                notification = _detection(event, place)
             else:
-                notification = Notification(event.id, decode_publication(event.body), event.hops, event.position)
+                content = decode_publication(event.body)
+                notification = Notification(event.id, content, event.hops, event.position, place=place)
         except ContentError as error:
             self._note_malformed(event, error)
             return
@@ -204,10 +234,10 @@ class Session:
                 client.notify(notification)
 
 
-def _detection(event: ClientEvent) -> Detection:
+def _detection(event: ClientEvent, place: SessionPlace | None) -> Detection:
     """The detection that an event brings. Raises `ContentError` for content that cannot be read."""
     constituents = [Constituent(read.id, decode_publication(read.body)) for read in event.publications]
-    return Detection(event.id, tuple(constituents))
+    return Detection(event.id, tuple(constituents), place)
 
 
 class Client:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.client_library.slow_reading import SlowReading
 from broker_service.links.backoff import BackOff
-from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
+from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport.channel import Call, dial
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex, StreamClosedError
@@ -24,7 +24,13 @@ from broker_service.transport.methods import SESSION
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError
 from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW, Stream
-from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
+from broker_service.transport.wire import (
+    MalformedFrameError,
+    decode_broker_frame,
+    encode_client_frames,
+    encode_first_frame,
+    encode_processed,
+)
 from record.callbacks import do_nothing
 
 _LARGEST_BROKER_FRAME = 1 << 26
@@ -77,6 +83,10 @@ class ClientSession:
         self.reads: float | None = None
         """Notifications that are read in a second, from the connection's flow control on; None: whatever comes. To be
         set before `open`."""
+        self.numbered = False
+        """True where the broker is to number notifications; to be set before `open`."""
+        self._processed = 0
+        """Number of the latest notification of this stream that was processed and is to be acknowledged; 0: none."""
         self._limits = limits or SessionLimits()
         self._due_writes = due_writes or DueWrites()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
@@ -165,11 +175,20 @@ class ClientSession:
             stream.wake()
         return number
 
+    def acknowledge(self, number: int) -> None:
+        """Tells the broker that the notifications of this stream up to this number have been processed."""
+        if self._stream is not None:
+            self._processed = number
+            self._stream.wake()
+
     def take(self) -> Sequence[bytes]:
         """The next frames, for the stream."""
         frames: list[bytes] = []
         if self._paused:
             return frames
+        if self._processed:
+            frames.append(encode_processed(self._processed))
+            self._processed = 0
         while len(frames) < _FRAMES_AT_ONCE:
             if requests := self._requests.take():
                 frames += encode_client_frames(requests, self._limits.message_bytes)
@@ -184,9 +203,10 @@ class ClientSession:
         self.connections += 1
         self.announces_starts = welcome.announces_starts
         self._requests.begin(welcome)
+        self._processed = 0
         self._connected.set()
         self.on_up()
-        return encode_session(self._name)
+        return encode_first_frame(ClientFrame((), self._name, self.numbered))
 
     def receive(self, frame: BrokerFrame) -> None:
         """A further frame from the stream."""

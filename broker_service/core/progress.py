@@ -46,6 +46,8 @@ class Progress:
 
     last: int = 0
     """Greatest number that was handled, with all before it."""
+    notified: int = 0
+    """Number of the latest notification that was sent to a client that wants them numbered."""
     _rejected: RecentNumbers = field(default_factory=RecentNumbers)
     _reasons: dict[int, str] = field(default_factory=dict)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
+
 from broker_service.core.progress import Progress
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
@@ -58,6 +60,8 @@ class Session:
         self.name = ""
         """The client's name for the session, under which another stream may continue it; empty: none may."""
         self.progress = Progress()
+        self.numbered = False
+        """True where the client wants its notifications numbered."""
         self.continued = False
         """True once another stream has continued the session. Requests of this one are ignored from then on."""
         self.handled = 0
@@ -135,7 +139,9 @@ class Session:
         return ()
 
     def take(self, limit: int, most_bytes: int | None = None) -> list[ClientEvent]:
-        """The next events for one frame: at most `limit`, and none beyond the one that reaches `most_bytes`."""
+        """The next events for one frame: at most `limit`, and none beyond the one that reaches `most_bytes`.
+
+        They are sent now, so that what was dropped before has no number."""
         events, size = self._events, 0
         taken: list[ClientEvent] = []
         while events and len(taken) < limit and (most_bytes is None or size < most_bytes):
@@ -145,6 +151,9 @@ class Session:
                 size += event.contents_size
             if event.outcome is not _NOTIFIED:
                 self._answers -= 1
+            elif self.numbered:
+                self.progress.notified += 1
+                event = msgspec.structs.replace(event, number=self.progress.notified)
             taken.append(event)
         self._bytes -= size
         return taken

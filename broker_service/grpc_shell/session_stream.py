@@ -17,7 +17,7 @@ from broker_service.transport.connection import UNIX_PEER
 from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import Stream
-from broker_service.transport.wire import decode_client_frame, encode_broker_frame
+from broker_service.transport.wire import MalformedFrameError, decode_client_frame, encode_broker_frame
 
 BESIDE_BACKLOGS = 16
 """Requests that are submitted together while there is a backlog of control messages."""
@@ -65,6 +65,11 @@ class SessionStream(Duplex):
         frame = decode_client_frame(data)
         if frame.session:
             self._broker.sessions.name(self.session, frame.session)
+            self.session.numbered = frame.numbered
+        if frame.acknowledged > self.session.progress.notified:
+            raise MalformedFrameError(
+                f"notification {frame.acknowledged} is acknowledged, and {self.session.progress.notified} were sent"
+            )
         if frame.requests:
             self._request_size = len(data) // len(frame.requests)
             if self._arrivals is not None:

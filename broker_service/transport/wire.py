@@ -107,16 +107,21 @@ def decode_client_frame(data: bytes) -> ClientFrame:
             raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
     if len(frame.session) > LONGEST_NAME:
         raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
-    return ClientFrame(requests, frame.session)
+    return ClientFrame(requests, frame.session, frame.numbered, frame.acknowledged)
 
 
 def encode_client_frames(requests: Sequence[ClientRequest], largest: int) -> list[bytes]:
     return _split(requests, largest, _client_frame)
 
 
-def encode_session(name: str) -> bytes:
-    """The client's first frame on a stream."""
-    return pb.ClientFrame(session=name).SerializeToString()
+def encode_first_frame(first: ClientFrame) -> bytes:
+    """The client's first frame on a stream, which has no requests."""
+    return pb.ClientFrame(session=first.session, numbered=first.numbered).SerializeToString()
+
+
+def encode_processed(number: int) -> bytes:
+    """A frame that acknowledges the notifications up to this number."""
+    return pb.ClientFrame(acknowledged=number).SerializeToString()
 
 
 def decode_broker_frame(data: bytes) -> BrokerFrame:

@@ -152,6 +152,15 @@ class Clients:
 
         return on_acknowledged
 
+    def note_notification(
+        self, event: Event, end: SessionEnd, notification: ClientEvent, text: str | None = None
+    ) -> None:
+        """Logs something about a numbered notification besides that it came."""
+        self._recorder.note(
+            event, kind=_PUBLISH.value, id=notification.id, client=end.client, peer=end.broker,
+            count=notification.number, text=text,
+        )  # fmt: skip
+
     def _submit(self, operation: ReadyOperation, now: int) -> None:
         key = operation.broker
         if operation.client in self._at_sites:

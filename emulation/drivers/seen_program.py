@@ -8,6 +8,11 @@ events as drivers log those that they receive, so that a judge reads both alike.
 3. Whatever ends a stream withdraws what the client had declared on it (S-6 of the contract), and so do DETACH and a
    further ATTACH (S-12, S-13). The withdrawals are logged with their confirmation at that moment. What the broker had
    not answered by then counts as answered by the end. So what was in flight when a stream ended is not judged.
+4. A session that wants numbers gets each notification under the next one. On a further stream of the session the first
+   may leave some out, which were lost with the former stream, or begin anew, because its broker does not know the
+   session any more. A broker that gives no number to the first one of a stream does not number.
+5. From the first acknowledgement of a program on, what came on a stream and was not acknowledged at its end is logged
+   as unprocessed. None acknowledges what has not come on the same stream.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientRequest, Operation, Outcome
 from emulation.drivers.clients import Clients, Session, SessionEnd
 from emulation.drivers.driver_operations import ReadyOperation
-from record.log import PredicateRecord
+from record.log import Event, PredicateRecord
 from scenario.workload.operations import OperationKind
 
 _WITHDRAWING: Mapping[OperationKind, OperationKind] = {
@@ -92,10 +97,64 @@ class SeenProgram:
     """True once it has asked for anything."""
     published: dict[str, int] = field(default_factory=dict)
     """The greatest number of a publication, by session."""
+    notified: dict[str, int] = field(default_factory=dict)
+    """The number of the latest notification, by session."""
+    acknowledges: bool = False
+    """True once it has acknowledged a notification."""
 
     @property
     def end(self) -> SessionEnd:
         return SessionEnd(self.broker, self.client)
+
+
+class SeenNotifications:
+    """The numbers of the notifications of one stream, and the acknowledgements."""
+
+    def __init__(self, program: SeenProgram) -> None:
+        self._program = program
+        self._session = ""
+        self._numbered = False
+        self._latest = 0
+        """The number of the latest one that came on this stream; 0: none came."""
+        self._unprocessed: deque[ClientEvent] = deque()
+        """Notifications that the program has not acknowledged."""
+
+    def begin(self, frame: ClientFrame) -> None:
+        """The first frame of the stream is passed on."""
+        self._session, self._numbered = frame.session, frame.numbered
+
+    def add(self, event: ClientEvent) -> None:
+        """A notification has come. One whose number is not the next is logged."""
+        if not self._numbered:
+            return
+        if not (event.number or self._latest):
+            self._numbered = False
+            return
+        program, number = self._program, event.number
+        former = program.notified.get(self._session, 0)
+        due = (self._latest or former) + 1
+        begins = not self._latest and former and (number > former or number == 1)
+        if number != due and not begins:
+            program.clients.note_notification(Event.MISNUMBERED, program.end, event, f"{due} was due")
+        self._latest = program.notified[self._session] = number
+        self._unprocessed.append(event)
+
+    def acknowledge(self, number: int) -> None:
+        """The program acknowledges the notifications up to this number. Raises `NonsenseError`."""
+        if number > self._latest:
+            raise NonsenseError(
+                f"acknowledged notification {number}, and had got {self._latest or 'none'} on this stream"
+            )
+        self._program.acknowledges = True
+        while self._unprocessed and self._unprocessed[0].number <= number:
+            self._unprocessed.popleft()
+
+    def end(self) -> None:
+        """Logs what was not acknowledged on the stream, which has ended."""
+        if self._program.acknowledges:
+            for event in self._unprocessed:
+                self._program.clients.note_notification(Event.UNPROCESSED, self._program.end, event)
+        self._unprocessed.clear()
 
 
 class SeenStream:
@@ -113,12 +172,16 @@ class SeenStream:
         """Declarations that are made and not withdrawn: their kind, and the client's name for each."""
         self._unacknowledged: deque[ClientRequest] = deque()
         """Publications that the broker has not acknowledged."""
+        self._notifications = SeenNotifications(program)
 
     def ask(self, frame: ClientFrame) -> None:
         """Logs the requests of a frame, which is about to be passed on. Raises `NonsenseError`, and logs nothing."""
         read = list(self._read(frame.requests))
+        if frame.acknowledged:
+            self._notifications.acknowledge(frame.acknowledged)
         if frame.session:
             self._session = frame.session
+            self._notifications.begin(frame)
         for request, operation in read:
             if operation is not None:
                 self._issue(request, operation)
@@ -132,11 +195,14 @@ class SeenStream:
         """Logs the events of a frame that has come."""
         for event in frame.events:
             self._on_event(self._numbered(event) if event.outcome in _ANSWERS else event)
+            if event.outcome is Outcome.NOTIFIED:
+                self._notifications.add(event)
         while self._unacknowledged and self._unacknowledged[0].number <= frame.acknowledged:
             self._on_acknowledged(self._unacknowledged.popleft())
 
     def end(self) -> None:
         """Logs what the end of the stream means, however it came."""
+        self._notifications.end()
         for asked in self._asked:
             self._answer(asked)
         self._asked.clear()

@@ -37,6 +37,30 @@ def lose_each_tenth_notification(_config: BrokerConfig) -> None:
     Session.put = put_most  # type: ignore[method-assign]
 
 
+def skip_each_tenth_number(_config: BrokerConfig) -> None:
+    """Loses each tenth notification once it has its number."""
+    take = Session.take
+
+    def take_most(session: Session, limit: int, most_bytes: int | None = None) -> list[ClientEvent]:
+        taken = take(session, limit, most_bytes)
+        return [
+            each for each in taken if each.outcome is not Outcome.NOTIFIED or each.number % _TENTH or not each.number
+        ]
+
+    Session.take = take_most  # type: ignore[method-assign]
+
+
+def repeat_each_tenth_under_a_new_number(_config: BrokerConfig) -> None:
+    put, numbers = Session.put, itertools.count(1)
+
+    def put_again(session: Session, event: ClientEvent) -> Sequence[ClientEvent]:
+        if session.numbered and event.outcome is Outcome.NOTIFIED and next(numbers) % _TENTH == 0:
+            put(session, event)
+        return put(session, event)
+
+    Session.put = put_again  # type: ignore[method-assign]
+
+
 def never_listen(_config: BrokerConfig) -> None:
     time.sleep(3600)
 
@@ -73,6 +97,8 @@ DEFECTS: dict[str, Callable[[BrokerConfig], None]] = {
     made.__name__: made
     for made in (
         lose_each_tenth_notification,
+        skip_each_tenth_number,
+        repeat_each_tenth_under_a_new_number,
         never_listen,
         start_slowly_again,
         listen_and_take_nobody_back,

@@ -27,6 +27,19 @@ async def crash(client: Client, _session: Session) -> None:
     os._exit(7)
 
 
+async def crash_between_acknowledgements(client: Client, session: Session) -> None:
+    """Acknowledges its first notification, and ends once two more have come."""
+    session.acknowledge(await anext(client))
+    await client.subscribe("more", QUOTES)  # answered once the acknowledgement has come
+    await anext(client)
+    await anext(client)
+    os._exit(7)
+
+
+async def acknowledge_what_has_not_come(_client: Client, session: Session) -> None:
+    session.transport.acknowledge(1_000_000)
+
+
 async def speak_for_another(client: Client, session: Session) -> None:
     session.transport.submit("S1", Operation.ATTACH)
 
@@ -62,7 +75,15 @@ def reach(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=1).close()
 
 
-DEFECTS = {made.__name__: made for made in (crash, speak_for_another, stay, escape)}
+_MADE = (
+    crash,
+    crash_between_acknowledgements,
+    acknowledge_what_has_not_come,
+    speak_for_another,
+    stay,
+    escape,
+)
+DEFECTS = {made.__name__: made for made in _MADE}
 
 
 async def main() -> None:

@@ -11,6 +11,8 @@
 4. **not renewed**: a broker was restarted, the session of a client is back, and a subscription or an advertisement
    that stood before never came to the broker again, by the broker's own records, in the time in which it would have
    settled.
+5. **misnumbered**: a broker numbers the notifications of a client program, and sent one under another number than the
+   next: it left some out, or gave a number again, so that the client cannot tell what it has got.
 
 Without these verdicts, brokers would be owed nothing by refusing everything.
 """
@@ -24,7 +26,9 @@ from analysis.judging.histories.history import History, Renewal
 from analysis.judging.rights.declared import is_sound
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation
+from analysis.reading.log_events import NumberedNotification
 from analysis.reading.log_tally import OwnDeclaration
+from record.log import Event
 from record.manifest import VariantRecord
 from record.time_units import SECOND
 
@@ -32,7 +36,8 @@ SESSION_BROKEN = "session broken"
 NOT_CONFIRMED = "not confirmed"
 REJECTED = "rejected"
 NOT_RENEWED = "not renewed"
-OPERATION_DEFECTS = (SESSION_BROKEN, NOT_CONFIRMED, REJECTED, NOT_RENEWED)
+MISNUMBERED = "misnumbered"
+OPERATION_DEFECTS = (SESSION_BROKEN, NOT_CONFIRMED, REJECTED, NOT_RENEWED, MISNUMBERED)
 
 _LIMIT = ("limit", "room", "already")
 """Words of which a reason has one that names a limit of the broker."""
@@ -56,14 +61,20 @@ class OperationDefect(NamedTuple):
 
 
 def operation_defects(
-    variant: VariantRecord, history: History, rejected: Sequence[RejectedOperation], received: Received
+    variant: VariantRecord,
+    history: History,
+    rejected: Sequence[RejectedOperation],
+    received: Received,
+    numbered: Iterable[NumberedNotification],
 ) -> list[OperationDefect]:
-    """The defects in one variant, in order of time. `received` are the times at which operations came to brokers."""
+    """The defects in one variant, in order of time. `received` are the times at which operations came to brokers;
+    `numbered` are the variant's."""
     found = [
         *_broken(history),
         *_unconfirmed(variant, history),
         *_rejected(rejected),
         *_not_withdrawn(variant, history, rejected),
+        *_misnumbered(numbered),
         *_not_renewed(_last_judged(variant, history), history, received),
     ]
     return sorted(found, key=lambda defect: (defect.time, defect.client, defect.detail))
@@ -141,6 +152,16 @@ def _not_withdrawn(
                 f"{operation.reason or 'no reason given'}"
             )
             yield OperationDefect(REJECTED, operation.client, operation.broker or "", operation.at, detail)
+
+
+def _misnumbered(numbered: Iterable[NumberedNotification]) -> Iterator[OperationDefect]:
+    for found in numbered:
+        if found.event is Event.MISNUMBERED:
+            detail = (
+                f"{found.broker} sent {found.publication} to {found.client} as notification {found.number}, where "
+                f"{found.text}"
+            )
+            yield OperationDefect(MISNUMBERED, found.client, found.broker, found.time, detail)
 
 
 def _not_renewed(end: int, history: History, received: Received) -> Iterator[OperationDefect]:

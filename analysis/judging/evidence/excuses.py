@@ -79,6 +79,9 @@ class Evidence:
     """Clients whose messages may wait for the rate of an access link."""
     unread: Unread = NOTHING_UNREAD
     """The notifications that slow readers did not get."""
+    unprocessed: frozenset[tuple[str, str]] = frozenset()
+    """Clients and publications of the notifications that came to client programs which had not acknowledged them when
+    their streams ended."""
 
     def under_way(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or

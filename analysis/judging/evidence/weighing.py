@@ -16,6 +16,7 @@ UNDRAINED = "the drain phase ended while they were on their way"
 UNREAD_COST = "its client did not read, and its broker's policy let it cost that"
 UNTOLD = "the run ended before their client had read that they were dropped"
 UNREAD_AT_END = "the run ended before their client had read them"
+UNPROCESSED = "it came to its client's site, and the client left without having acknowledged it"
 _IN_FLIGHT = frozenset({Right.MAY, Right.NONE})
 _CERTAIN = frozenset({Cause.GAP, Cause.STARTED})
 
@@ -30,11 +31,25 @@ def weighed(
     """
     for judged in of_publisher:
         for outcome in judged.outcomes:
-            if outcome.right not in _IN_FLIGHT or outcome.doubt is not None:
+            if (outcome.client, judged.publication) in evidence.unprocessed and _is_due_once(outcome):
+                _set_aside(outcome)
+            elif outcome.right not in _IN_FLIGHT or outcome.doubt is not None:
                 _weigh(judged, outcome, evidence, recoveries)
             if outcome.is_lost:
                 outcome.last_seen = evidence.last_seen(judged, outcome)
         yield judged
+
+
+def _is_due_once(outcome: PublicationOutcome) -> bool:
+    """True where nothing is wrong with a notification but that nobody knows whether its client processed it."""
+    return outcome.right is not Right.NONE and len(outcome.receipts) == 1
+
+
+def _set_aside(outcome: PublicationOutcome) -> None:
+    """Counts a notification neither as delivered nor as lost."""
+    outcome.receipts, outcome.not_judged = [], UNPROCESSED
+    if outcome.right is Right.DUE:
+        outcome.right = Right.MAY
 
 
 def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence, recoveries: Recoveries) -> None:

@@ -4,6 +4,7 @@
 // 1. The broker speaks first: whatever is asked before its welcome would be lost with a stream that never opened.
 // 2. The first frame names the session; requests follow in frames of their own. Answers carry the request's number.
 // 3. What is not acknowledged is sent again on the next stream, with the same numbers, behind the declarations.
+// 4. Notifications are numbered, because the first frame asks for it, and acknowledged once they are processed.
 'use strict';
 const path = require('node:path');
 const grpc = require('@grpc/grpc-js');
@@ -37,16 +38,19 @@ class Watcher {
   }
 
   receive({ welcome, events, acknowledged }) {
+    if (this.leaving) return;
     if (welcome) this.begin();
     for (const event of events) {
       if (event.outcome === 'OUTCOME_REJECTED') console.log(`rejected: ${event.reason}`);
-      if (event.outcome === 'OUTCOME_NOTIFIED') this.notified(event);
+      if (isNotification(event)) this.notified(event);
     }
+    const latest = Math.max(0, ...events.filter(isNotification).map(({ number }) => number));
+    if (latest) this.stream.write({ acknowledged: latest });  // 0 of a broker that does not number
     if (acknowledged) this.unacknowledged = this.unacknowledged.filter(({ number }) => number > acknowledged);
   }
 
   begin() {
-    this.stream.write({ session: this.session });
+    this.stream.write({ session: this.session, numbered: true });
     const alerts = predicates({ class: ['eq', 'ALERT'], symbol: ['isPresent', ''], from: ['isPresent', ''] });
     const declared = [
       { operation: 'OPERATION_ATTACH' },
@@ -78,6 +82,7 @@ class Watcher {
   }
 }
 
+const isNotification = ({ outcome }) => outcome === 'OUTCOME_NOTIFIED';
 const valueOf = (value) => (typeof value === 'string' ? { text: value } : { decimal: value });
 
 function encoded(attributes) {

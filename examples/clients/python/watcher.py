@@ -18,15 +18,16 @@ def of_class(name: str, *further: Predicate) -> tuple[Predicate, ...]:
     return (Predicate("class", Operator.STRING_EQUAL, name), *further)
 
 
-async def watch(client: Client, name: str, limit: float) -> None:
+async def watch(session: Session, client: Client, limit: float) -> None:
     number = 0
     async for notification in client:
         attributes = notification.publication.attributes
         if float(attributes["close"]) > limit:
             number += 1
-            alert = {"class": "ALERT", "symbol": attributes["symbol"], "from": name}
-            client.publish(f"{name}-alert{number}", Publication(alert))
+            alert = {"class": "ALERT", "symbol": attributes["symbol"], "from": client.id}
+            client.publish(f"{client.id}-alert{number}", Publication(alert))
             print(f"{attributes['symbol']} is above {limit}", flush=True)
+        session.acknowledge(notification)
 
 
 async def main() -> None:
@@ -38,7 +39,7 @@ async def main() -> None:
         texts = [Predicate(attribute, Operator.PRESENT, "") for attribute in ("symbol", "from")]
         await client.advertise("alerts", Advertisement(of_class("ALERT", *texts)))
         await client.subscribe("quotes", Subscription(of_class("STOCK")))
-        watching = asyncio.create_task(watch(client, name, float(os.environ.get("LIMIT", "20"))))
+        watching = asyncio.create_task(watch(session, client, float(os.environ.get("LIMIT", "20"))))
         await leave.wait()
         watching.cancel()
 

@@ -14,10 +14,11 @@ from tests.analysis.history import RECOVERY, joined, write_run
 from tests.analysis.judging.judged import assert_judged, delivery
 from tests.analysis.oracle_cases import ORDER, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_failures import BROKEN, SLOW
+from tests.analysis.oracle_cases_of_numbers import NUMBERED, UNPROCESSED
 from tests.analysis.oracle_cases_of_slow_starts import SLOW_STARTS
 from tests.analysis.oracle_cases_of_withdrawals import REFUSED, RIGHTLY_REFUSED
 
-CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *SLOW_STARTS, *ORDER, *REFUSED, *RIGHTLY_REFUSED]
+CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *SLOW_STARTS, *ORDER, *REFUSED, *RIGHTLY_REFUSED, *NUMBERED]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "overtaken", "unconfirmed")
 
@@ -44,7 +45,7 @@ def test_what_does_not_come_and_is_not_lost_is_counted(judged: Summary) -> None:
 def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
     assert judged.delivery == [
         "lost", "duplicated", "spurious", "reordered", "session broken", "not confirmed", "rejected",
-        "not renewed",
+        "not renewed", "misnumbered",
     ]  # fmt: skip
     assert not judged.correct
     assert [variant.name for variant in judged.variants] == list(BY_NAME)
@@ -58,6 +59,9 @@ def test_each_defect_has_an_example(judged: Summary) -> None:
     assert found["lost"].detail == "no broker received the publication"
     assert found["duplicated"].detail == "notified 2 times"
     assert found["spurious"].detail == "no subscription matches"
+    (misnumbered,) = delivery(judged, "misnumbered").examples
+    assert misnumbered.detail == "B3 sent P:1 to S as notification 9, where 7 was due"
+    assert delivery(judged, "came and was not acknowledged").power.not_judged == {UNPROCESSED: 1}
     assert "refused" in delivery(judged, "rejected without a reason").examples[0].detail
     overtaken = delivery(judged, "overtaken").examples
     assert [(example.defect, example.publication) for example in overtaken] == [("overtaken", "P:1")]

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.client_library.client import REJECTIONS_KEPT, Client, LostRange, RejectedError, Session
+from broker_service.client_library.client import (
+    REJECTIONS_KEPT,
+    Client,
+    LostRange,
+    RejectedError,
+    Session,
+    SessionPlace,
+)
 from broker_service.client_library.client_requests import SessionFullError, SessionLimits, TooLargeError
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.config import Limits
@@ -360,3 +367,37 @@ def test_a_client_keeps_the_latest_rejections_only() -> None:
         client.refuse(f"P:{number}", "why")
     assert len(client.rejected) == REJECTIONS_KEPT
     assert next(iter(client.rejected)) == "P:2"
+
+
+async def test_notifications_are_numbered_over_all_streams_and_acknowledged_on_their_own(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("C")
+            await client.advertise("a", QUOTES)
+            await client.subscribe("s", STOCKS)
+            got = []
+            for publication in ("p1", "p2", "p3"):
+                if publication == "p3":
+                    back = asyncio.Event()
+                    session.transport.on_up = back.set
+                    session.transport.break_stream()
+                    await back.wait()
+                    session.acknowledge(got[-1])
+                client.publish(publication, quote(1))
+                got.append(await anext(client))
+                session.acknowledge(got[-1])
+            assert [each.place for each in got] == [SessionPlace(1, 1), SessionPlace(2, 1), SessionPlace(3, 2)]
+            await client.unsubscribe("s")
+            assert session.connections == 2
+
+
+async def test_what_was_not_sent_cannot_be_acknowledged(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        broker = await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            down = asyncio.Event()
+            session.transport.on_down = down.set
+            session.transport.acknowledge(1)
+            await down.wait()
+        assert broker.malformed == 1

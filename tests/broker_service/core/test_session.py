@@ -117,3 +117,22 @@ def test_a_client_is_told_of_what_was_dropped_before_it_reads_what_comes_later()
     assert [[event.outcome for event in frame.events] for frame in session.next_frames(64, LARGEST)] == [
         [Outcome.NOTIFIED]
     ]
+
+
+def numbers(session: Session) -> list[tuple[str, int]]:
+    return [(event.id, event.number) for frame in session.next_frames(64, LARGEST) for event in frame.events]
+
+
+def test_notifications_are_numbered_as_they_are_sent_where_the_client_wants_that() -> None:
+    plain, numbered = Session(2, LARGEST, UnreadPolicy.DROP_OLDEST), Session(2, LARGEST, UnreadPolicy.DROP_OLDEST)
+    numbered.numbered = True
+    for session in (plain, numbered):
+        for publication in ("a", "b", "c"):
+            session.put(notification(publication))
+        session.put(rejection(7))
+    assert numbers(plain) == [("", 1), ("b", 0), ("c", 0), ("", 7)]
+    assert numbers(numbered) == [("", 1), ("b", 1), ("c", 2), ("", 7)]
+    further = Session(2, LARGEST)
+    further.numbered, further.progress = True, numbered.progress
+    further.put(notification("d"))
+    assert numbers(further) == [("d", 3)]

@@ -34,8 +34,9 @@ from broker_service.transport.wire import (
     decode_link_frame,
     encode_broker_frame,
     encode_client_frames,
+    encode_first_frame,
     encode_link_frame,
-    encode_session,
+    encode_processed,
 )
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -95,9 +96,12 @@ def test_the_first_frames_of_a_session() -> None:
     for welcome in (Welcome(3), Welcome(1, recognises_repeats=True), Welcome(1, announces_starts=True)):
         [frame] = encode_broker_frame(BrokerFrame(welcome=welcome), 1)
         assert decode_broker_frame(frame) == BrokerFrame([], welcome)
-    assert decode_client_frame(encode_session("ab")) == ClientFrame([], "ab")
+    assert decode_client_frame(encode_first_frame(ClientFrame([], "ab"))) == ClientFrame([], "ab")
+    numbered = ClientFrame([], "ab", numbered=True)
+    assert decode_client_frame(encode_first_frame(numbered)) == numbered
+    assert decode_client_frame(encode_processed(7)) == ClientFrame([], acknowledged=7)
     with pytest.raises(MalformedFrameError, match="256 characters"):
-        decode_client_frame(encode_session("a" * (LONGEST_NAME + 1)))
+        decode_client_frame(encode_first_frame(ClientFrame([], "a" * (LONGEST_NAME + 1))))
 
 
 @given(st.binary(min_size=1))

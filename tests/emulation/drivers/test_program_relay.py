@@ -15,11 +15,11 @@ import pytest
 from broker_service.client_library.client import Session
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.language.wire import encode_predicates
-from broker_service.messages import ClientRequest, Operation
+from broker_service.messages import ClientFrame, ClientRequest, Operation
 from broker_service.transport.channel import dial
 from broker_service.transport.methods import SESSION
 from broker_service.transport.status import RpcError, StatusCode
-from broker_service.transport.wire import encode_client_frames, encode_session
+from broker_service.transport.wire import encode_client_frames, encode_first_frame
 from emulation.drivers import program_relay
 from emulation.drivers.driver import SiteEnd
 from emulation.drivers.instructions import Start
@@ -161,7 +161,7 @@ async def test_a_program_that_does_not_read_is_told_of(tmp_path: Path, monkeypat
             call = await dial(relayed.address, SESSION, 1 << 20)
             await call.read()
             subscription = ClientRequest("S1", 2, Operation.SUBSCRIBE, "s", encode_predicates((STOCK,)))
-            await call.write(encode_session("a session"))
+            await call.write(encode_first_frame(ClientFrame((), "a session")))
             for frame in encode_client_frames([ClientRequest("S1", 1, Operation.ATTACH), subscription], 1 << 16):
                 await call.write(frame)
             await call.read()

@@ -13,7 +13,7 @@ from broker_service.tracing.trace import Recorder
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.seen_program import HandedOver, NonsenseError, SeenProgram, SeenStream
 from emulation.drivers.status import ClientCounts
-from record.log import TraceRecord
+from record.log import Event, TraceRecord
 
 QUOTES = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
 QUOTE = encode_publication(Publication({"class": "STOCK", "close": 3}))
@@ -195,3 +195,81 @@ def test_who_has_not_attached_asks_for_nothing() -> None:
     stream = SeenStream(Laboratory().program)
     with pytest.raises(NonsenseError, match="asked for SUBSCRIBE before it had attached"):
         ask(stream, (1, Operation.SUBSCRIBE, "s", QUOTES))
+
+
+def notified(number: int) -> ClientEvent:
+    return ClientEvent(Outcome.NOTIFIED, ("S1",), number, f"p{number}", QUOTE)
+
+
+def numbered(program: SeenProgram, session: str = "a session") -> SeenStream:
+    """A stream of the program, whose notifications are to be numbered."""
+    stream = SeenStream(program)
+    stream.ask(ClientFrame([], session, numbered=True))
+    return stream
+
+
+def logged(log: Log, event: Event) -> list[tuple[int | None, str | None]]:
+    """Number and text of the records of an event since the last call."""
+    taken, log.records = log.records, []
+    return [(record.count, record.text) for record in taken if record.event is event]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "wrong"),
+    [
+        ([1, 2, 3], []),
+        ([0, 0, 0], []),
+        ([2, 3], [(2, "1 was due")]),
+        ([1, 3, 4], [(3, "2 was due")]),
+        ([1, 2, 2, 3], [(2, "3 was due")]),
+        ([1, 2, 0], [(0, "3 was due")]),
+    ],
+)
+def test_a_number_that_is_not_the_next_is_logged(numbers: list[int], wrong: list[tuple[int, str]]) -> None:
+    laboratory = Laboratory()
+    stream = numbered(laboratory.program)
+    tell(stream, *map(notified, numbers))
+    assert logged(laboratory.log, Event.MISNUMBERED) == wrong
+
+
+@pytest.mark.parametrize(("first", "wrong"), [(3, []), (9, []), (1, []), (2, [(2, "3 was due")]), (0, [])])
+def test_a_further_stream_goes_on_leaves_some_out_or_begins_anew(first: int, wrong: list[tuple[int, str]]) -> None:
+    laboratory = Laboratory()
+    stream = numbered(laboratory.program)
+    tell(stream, notified(1), notified(2))
+    stream.end()
+    tell(numbered(laboratory.program), notified(first))
+    tell(numbered(laboratory.program, "another session"), notified(1))
+    assert logged(laboratory.log, Event.MISNUMBERED) == wrong
+
+
+def test_what_is_not_acknowledged_at_the_end_is_unprocessed_once_a_program_acknowledges() -> None:
+    laboratory = Laboratory()
+    stream = numbered(laboratory.program)
+    tell(stream, *map(notified, range(1, 4)))
+    stream.end()
+    assert not logged(laboratory.log, Event.UNPROCESSED)
+    stream = numbered(laboratory.program)
+    tell(stream, *map(notified, range(4, 8)))
+    stream.ask(ClientFrame(acknowledged=5))
+    stream.ask(ClientFrame(acknowledged=4))
+    stream.end()
+    stream.end()
+    assert logged(laboratory.log, Event.UNPROCESSED) == [(6, None), (7, None)]
+    stream = numbered(laboratory.program)
+    tell(stream, notified(8))
+    stream.end()
+    assert logged(laboratory.log, Event.UNPROCESSED) == [(8, None)]
+
+
+def test_nobody_acknowledges_what_has_not_come_on_the_same_stream() -> None:
+    laboratory = Laboratory()
+    stream = numbered(laboratory.program)
+    with pytest.raises(NonsenseError, match="acknowledged notification 1, and had got none on this stream"):
+        stream.ask(ClientFrame(acknowledged=1))
+    tell(stream, notified(1), notified(2))
+    with pytest.raises(NonsenseError, match="acknowledged notification 3, and had got 2 on this stream"):
+        stream.ask(ClientFrame(acknowledged=3))
+    stream.end()
+    with pytest.raises(NonsenseError, match="acknowledged notification 2, and had got none on this stream"):
+        numbered(laboratory.program).ask(ClientFrame(acknowledged=2))

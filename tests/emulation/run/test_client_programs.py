@@ -78,9 +78,9 @@ def check(directory: Path, name: str) -> dict[str, Any]:
     return made
 
 
-def notified(directory: Path, client: str) -> int:
+def logged(directory: Path, event: str, client: str) -> int:
     lines = map(json.loads, (directory / "logs" / "programs.jsonl").read_bytes().splitlines())
-    return sum(line["event"] == "notified" and line["client"] == client for line in lines)
+    return sum((line["event"], line.get("client")) == (event, client) for line in lines)
 
 
 def test_programs_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Path) -> None:
@@ -90,17 +90,23 @@ def test_programs_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Pa
         "C2": program("crash"),
         "C3": program("speak_for_another"),
         "C4": program("stay"),
+        "C5": program("acknowledge_what_has_not_come"),
+        "C6": program("crash_between_acknowledgements"),
     }
     code, printed, directory = run(tmp_path, programs)
     delivery = summary(directory)["delivery"]
     assert delivery["verdicts"] == ["correct"], printed
-    assert notified(directory, "C1") > 2 * notified(directory, "C2") == 4
+    assert logged(directory, "notified", "C1") > 2 * logged(directory, "notified", "C2") == 4
+    assert logged(directory, "unprocessed", "C6") >= 2
+    assert not logged(directory, "misnumbered", "C1")
     failed = check(directory, "client programs that failed")
-    assert failed["value"] == 3
+    assert failed["value"] == 5
     for sentence in (
         "client program C2 ended with exit code 7: I have had enough",
         "client program C3 spoke for the client 'S1', which it is not; its stream was ended",
         "client program C4 did not end within 5 s of SIGTERM, and was killed",
+        "client program C5 acknowledged notification 1000000, and had got none on this stream; its stream was ended",
+        "client program C6 ended with exit code 7 without output",
     ):
         assert sentence in failed["detail"]
         assert f"base: {sentence}" in printed
@@ -123,12 +129,22 @@ def test_a_program_that_opens_no_session_is_an_error_that_names_its_field(tmp_pa
 
 
 @pytest.mark.proof
-def test_the_verdict_names_what_a_broker_loses_on_the_way_to_a_program(tmp_path: Path) -> None:
-    environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": "lose_each_tenth_notification"}
+@pytest.mark.parametrize(
+    ("defect", "verdicts"),
+    [
+        ("lose_each_tenth_notification", ["lost"]),
+        ("skip_each_tenth_number", ["lost", "misnumbered"]),
+        ("repeat_each_tenth_under_a_new_number", ["duplicated"]),
+    ],
+)
+def test_the_verdict_names_a_defect_of_the_broker_on_the_way_to_a_program(
+    tmp_path: Path, defect: str, verdicts: list[str]
+) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": defect}
     brokers = {"level": 3, "command": BROKER, "environment": environment}
     code, printed, directory = run(tmp_path, {"C1": program()}, brokers=brokers, routing={"protocol": "foreign"})
     assert code == ExitCode.VIOLATED, printed
     delivery = summary(directory)["delivery"]
-    assert delivery["verdicts"] == ["lost"]
-    assert delivery["lost"] > 5
+    assert delivery["verdicts"] == verdicts
+    assert delivery["lost"] + delivery["duplicate"] > 5
     assert "C1" in printed
