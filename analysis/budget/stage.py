@@ -33,14 +33,22 @@ from analysis.budget.tally import BudgetTally, Grouping, Stolen, Unknown, add_no
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
 from analysis.engines.arrays import keyed_lists, row_of
+from analysis.judging.delay_stage import DELAYS, delays_of_variants
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import Truths
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS
 from record.time_units import MILLISECOND, SECOND
 
-BUDGETED = pa.schema([*BudgetTally().schema(), ("replayed", pa.list_(pa.struct(list(REPLAY))))])
-"""The results for a bucket: a tally, and parts of the replays of variants."""
+BUDGETED = pa.schema(
+    [
+        *BudgetTally().schema(),
+        ("without_access", pa.list_(pa.struct(list(DELAYS)))),
+        ("replayed", pa.list_(pa.struct(list(REPLAY)))),
+    ]
+)
+"""The results for a bucket: a tally, delays without access links of variants whose clients are on sites, and parts of
+the replays of variants."""
 CLIENTS = "clients"
 """The node that stands for a driver which is not known."""
 _SHARES = (
@@ -63,20 +71,26 @@ class BudgetStage:
         tally = BudgetTally()
         ways = joined(parts)
         replayed: dict[int, _Replayed] = {}
+        without_access: dict[int, Numbers] = {}
         for number, variant in enumerate(self.variants):
-            found = self._add(number, variant, ways.of_variant(number), tally)
-            if found is not None:
-                replayed[number] = found
+            added = self._add(number, variant, ways.of_variant(number), tally)
+            if added is None:
+                continue
+            if variant.asked.sites:
+                without_access[number] = added.without_access
+            if added.replayed is not None:
+                replayed[number] = added.replayed
         rows = keyed_lists(
             REPLAY,
             [*replayed],
             publishings=[found.publishings for found in replayed.values()],
             ends=[found.ended for found in replayed.values()],
         )
-        return pa.table([*tally.table().columns, row_of(rows)], schema=BUDGETED)
+        columns = [*tally.table().columns, row_of(delays_of_variants(without_access)), row_of(rows)]
+        return pa.table(columns, schema=BUDGETED)
 
-    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> _Replayed | None:
-        """Adds the parts of one variant's delays. Returns what its replay takes; None where no way is known, too."""
+    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> _Added | None:
+        """Adds the parts of one variant's delays; None where no way is known."""
         levels = _levels(ways.arrivals[:, ArrivalColumn.BEFORE])
         known = _known(ways, levels)
         if unknown := int(np.count_nonzero(~known)):
@@ -101,7 +115,17 @@ class BudgetStage:
         if variant.run_start is not None:
             second = (intended - variant.run_start) // SECOND
             add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), rows)
-        return replayed
+        return _Added(found.sum(axis=1) - found[:, Part.ACCESS], replayed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """The figures of one variant's notifications that are no sums."""
+
+    without_access: Numbers
+    """The delay of each without the parts that access links took."""
+    replayed: _Replayed | None
+    """Not there for a variant that is not replayed."""
 
 
 @dataclass(frozen=True, slots=True)

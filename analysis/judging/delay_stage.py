@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
@@ -111,12 +111,7 @@ class DelaySamples:
         ]
         bucket_of = [(group.variant + group.grouping + group.number) % buckets for group in groups]
         order = sorted(range(len(groups)), key=bucket_of.__getitem__)
-        groups = [groups[place] for place in order]
-        delays = integers(np.concatenate([*(group.delays for group in groups), np.empty(0, np.int64)]), pa.int64())
-        columns = [integers(sorted(bucket_of), pa.int32())]
-        for name in DELAYS.names[1:-1]:
-            columns.append(integers([getattr(group, name) for group in groups], pa.int64()))
-        return pa.table([*columns, lists(delays, [len(group.delays) for group in groups])], schema=DELAYS)
+        return _rows([groups[place] for place in order], sorted(bucket_of))
 
 
 def _groups(variant: int, rows: NDArray[np.int64]) -> Iterator[_Group]:
@@ -140,6 +135,21 @@ def _group(variant: int, grouping: Grouping, number: int, rows: NDArray[np.int64
         known_waiting=int(known[:, _Column.WAITED].sum()),
         delays=rows[:, _Column.DELAY].copy(),
     )
+
+
+def delays_of_variants(found: Mapping[int, NDArray[np.int64]]) -> pa.Table:
+    """Delays of whole variants by number as rows of `DELAYS`, in a bucket for each variant."""
+    groups = [_Group(variant, Grouping.ALL, 0, 0, 0, 0, delays) for variant, delays in sorted(found.items())]
+    return _rows(groups, [group.variant for group in groups])
+
+
+def _rows(groups: Sequence[_Group], buckets: Sequence[int]) -> pa.Table:
+    """Rows of `DELAYS`, given the bucket of each."""
+    delays = integers(np.concatenate([*(group.delays for group in groups), np.empty(0, np.int64)]), pa.int64())
+    columns = [integers(buckets, pa.int32())]
+    for name in DELAYS.names[1:-1]:
+        columns.append(integers([getattr(group, name) for group in groups], pa.int64()))
+    return pa.table([*columns, lists(delays, [len(group.delays) for group in groups])], schema=DELAYS)
 
 
 class DelayClass(msgspec.Struct, frozen=True):

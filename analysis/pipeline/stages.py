@@ -3,16 +3,19 @@
 1. to 3. judge deliveries (`pipeline.judgement`). Besides, in stage 2:
    `auditing.hops.stage`, by receiving broker: messages at links' ends -> readings of links and of brokers' work.
 4. `judging.delay_stage`, by group of notifications: percentiles of delays;
-   `budget.stage`, by publication: ways of notifications and passages over links -> the parts of delays.
+   `budget.stage`, by publication: ways of notifications and passages over links -> the parts of delays. What is left
+   of delays without access links of clients' sites, where there are any, becomes percentiles as delays do.
 5. `budget.replay.stage`, by variant: messages without contention -> delays without contention, where there is any;
    `auditing.backlogs`, of the same variants: turns -> the backlog that contention made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.auditing.backlogs import BacklogStage, BacklogTally
+from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.request import asked_of
@@ -58,6 +61,8 @@ class Findings:
     traffic: TrafficTables
     delays: DelayTables
     budget: BudgetTables
+    without_access: DelayTables
+    """Delays less what access links took of them; of variants whose clients are on sites."""
     replay: ReplayTally
     ways: WayTally
     backlogs: BacklogTally
@@ -104,6 +109,7 @@ def _measured(run: RunDirectory, done: Judged, progress: Progress) -> Findings:
         traffic=_traffic(run, logs, publications),
         delays=DelayTables(delays, names),
         budget=BudgetTables(budget, budgets, names),
+        without_access=DelayTables(_without_access(cut, asked, progress), names),
         replay=replay,
         ways=way_sums,
         backlogs=backlogs,
@@ -112,6 +118,14 @@ def _measured(run: RunDirectory, done: Judged, progress: Progress) -> Findings:
         changes=context.changes,
         placements=PlacementTables(context.joined, logs.detected, run.manifest.variants),
     )
+
+
+def _without_access(cut: Frame, variants: Sequence[AskedVariant], progress: Progress) -> DelayTally:
+    """The delays of whole variants without access links; nothing where no client is on a site."""
+    if not any(variant.sites for variant in variants):
+        return DelayTally()
+    found = cut.field("without_access").grouped(Grouping("bucket", len(variants)), measure_delays, MEASURED)
+    return total(found, DelayTally(), counted("measuring delays", progress))
 
 
 def _by_variant(

@@ -34,6 +34,7 @@ from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     UNKNOWN_FIDELITY,
     Delay,
+    DelayWithoutAccess,
     DelayWithoutContention,
     KindMessages,
     Matching,
@@ -202,7 +203,7 @@ def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
     variant = run.manifest.variants[number]
     measured = _measured_delay(number, findings)
     if variant.foreign is not UNSET:
-        measured = msgspec.structs.replace(measured, budget=UNSET, without_contention=UNSET)
+        measured = msgspec.structs.replace(measured, budget=UNSET, without_contention=UNSET, without_access=UNSET)
     fidelity = None if run.fidelity is None else run.fidelity.of(variant.name)
     judged = JudgedDelays(
         variant=variant,
@@ -252,7 +253,9 @@ def _measured_delay(number: int, findings: Findings) -> Delay:
         return struct_from(Delay, figures)
     replayed = figures if findings.budget.variants[number].simulated else findings.replay.of(number)
     without = UNSET if replayed is None else struct_from(DelayWithoutContention, replayed)
-    return struct_from(Delay, figures, budget=budget, without_contention=without)
+    overlays = findings.without_access.of_all(number)
+    without_access = UNSET if overlays is None else struct_from(DelayWithoutAccess, overlays)
+    return struct_from(Delay, figures, budget=budget, without_contention=without, without_access=without_access)
 
 
 def _sampled_logs(variant: VariantRecord, publications: PublicationCounts) -> SampledLogs | msgspec.UnsetType:

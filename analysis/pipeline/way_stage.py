@@ -10,12 +10,18 @@ from analysis.auditing.way_sums import WaySumStage, WayTally
 from analysis.budget.stage import BudgetStage
 from analysis.budget.tally import BudgetTally
 from analysis.engines.arrays import rows_in
+from analysis.judging.delay_stage import DELAYS
 from analysis.pipeline.variant_stage import VARIANT_ROWS, rows_of_variants
 
 WAYS_READ = pa.schema(
-    [*BudgetTally().schema(), *WayTally().schema(), ("of_variants", pa.list_(pa.struct(list(VARIANT_ROWS))))]
+    [
+        *BudgetTally().schema(),
+        ("without_access", pa.list_(pa.struct(list(DELAYS)))),
+        *WayTally().schema(),
+        ("of_variants", pa.list_(pa.struct(list(VARIANT_ROWS)))),
+    ]
 )
-"""The results for a bucket: tallies, and parts of variants."""
+"""The results for a bucket: tallies, delays without access links, and parts of variants."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,8 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """Not set where the log does not hold the ways of notifications, as where brokers logged a sample."""
     without_contention: DelayWithoutContention | msgspec.UnsetType = msgspec.UNSET
     """Not set where it cannot be known: without a budget, or where waiting for processors was not sampled."""
+    without_access: DelayWithoutAccess | msgspec.UnsetType = msgspec.UNSET
+    """Not set where no client is on a site, and without a budget."""
     figures: list[FigureVerdict] = []
     """The verdicts on mean, p50, p95 and p99; none without notifications."""
 
@@ -217,6 +219,17 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
 class DelayWithoutContention(msgspec.Struct, frozen=True, kw_only=True):
     """The delays of those notifications whose ways are in the log, in a replay of the log in which nothing waits for a
     processor, milliseconds. Those of a simulated run are as measured, because nothing waits for a processor there."""
+
+    notifications: int
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+class DelayWithoutAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """The overlay's part of the delays of those notifications whose ways are in the log, milliseconds: each delay less
+    what access links of the publisher's and of the client's site took of it, as `delay.budget` has it."""
 
     notifications: int
     mean_ms: float

@@ -14,7 +14,7 @@ from rich.text import Text
 from analysis.compare.sentences.variants import comparisons_in_words
 from analysis.report.sentences.dilation import missing_in_words
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
-from analysis.report.sentences.figures import delay_line
+from analysis.report.sentences.figures import delay_line, overlay_line
 from analysis.report.sentences.kept import kept_in_words
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.limits import LimitOutcome, LimitVerdict
@@ -209,7 +209,7 @@ def _numbers(variant: VariantSummary) -> list[str]:
     if delivery.starts is not UNSET:
         lines.append(delivery.starts.in_words())
     if delay.mean_ms is not None:
-        lines.append(delay_line(delay))
+        lines += filter(None, (delay_line(delay), overlay_line(delay)))
         if variant.withheld is UNSET:
             lines.append(
                 "parts of the delay: not known" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)

@@ -27,6 +27,18 @@ def delay_line(delay: Delay) -> str:
     return f"delay: {', '.join(shown)}{remedy}{_unknown(delay.figures)}"
 
 
+def overlay_line(delay: Delay) -> str | None:
+    """All figures of the overlay's part of delays in one line, without access links of clients' sites; None where no
+    client is on a site, or that part is not known."""
+    without = delay.without_access
+    if without is UNSET:
+        return None
+    known = without.notifications != delay.notifications
+    of = f" (of {without.notifications:,} notifications whose ways are logged)" if known else ""
+    shown = [f"{_LEADS[figure]} {getattr(without, f'{figure}_ms'):.1f} ms" for figure in Figure]
+    return f"the overlay's part, without access links: {', '.join(shown)}{of}"
+
+
 def beside(found: FigureVerdict | None) -> str:
     """The parts of a figure that are not the overlay's, as clauses such as `, of which 61 are this host's`; empty for
     one that holds, or of which nothing is known."""

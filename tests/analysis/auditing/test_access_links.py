@@ -91,6 +91,12 @@ def test_delays_are_split_by_access_links(tmp_path: Path) -> None:
     assert 20.0 < budget.access_ms < 50.0  # not all who are notified are in Berlin
     assert budget.parts.links_ms == pytest.approx(budget.access_ms + 3.0, abs=0.01)
     assert budget.parts.unexplained_absolute_ms < 0.2
+    whole, without = variant.delay, variant.delay.without_access
+    assert without
+    assert without.notifications == whole.notifications
+    assert [whole.p50_ms, whole.p99_ms] == pytest.approx([25.0, 54.0], abs=1.0)
+    assert without.mean_ms == pytest.approx((whole.mean_ms or 0) - budget.access_ms)
+    assert [without.p50_ms, without.p95_ms, without.p99_ms] == pytest.approx([4.0] * 3, abs=1.0)  # the link between
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from analysis.tables.detections import DetectionFigures
 from analysis.tables.power import Power
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary
 
-_NOT_COUNTS = ("budget", "without_contention", "figures")
+_NOT_COUNTS = ("budget", "without_contention", "without_access", "figures")
 _LEFT_OUT = ("best_effort", "detections", "starts", "expected_judged", "unjudged")
 
 

@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from analysis.pipeline.figures import JudgedDelays
-from analysis.report.sentences.figures import beside, delay_line
-from analysis.tables.summary import Delay
+from analysis.report.sentences.figures import beside, delay_line, overlay_line
+from analysis.tables.summary import Delay, DelayWithoutAccess
 from record.fidelity import ProcessorUse
 from record.figures import Figure
 from record.manifest import VariantRecord
@@ -67,3 +67,13 @@ def test_contention_on_several_hosts_is_said_to_be_theirs(host: str, whose: str)
 def test_nothing_stands_beside_figures_of_an_older_analysis() -> None:
     assert beside(delay(parts()).of(Figure.MEAN)) == ""
     assert delay_line(delay(parts())).endswith("99% within 80.0 ms")
+
+
+def test_the_part_of_the_overlay_stands_beside_delays_with_access_links() -> None:
+    found = delay(parts(), replayed())
+    assert overlay_line(found) is None
+    without = DelayWithoutAccess(notifications=found.notifications, mean_ms=5.0, p50_ms=4.0, p95_ms=8.0, p99_ms=9.5)
+    said = "the overlay's part, without access links: mean 5.0 ms, median 4.0 ms, 95% within 8.0 ms, 99% within 9.5 ms"
+    assert overlay_line(replace(found, without_access=without)) == said
+    some = replace(without, notifications=7)
+    assert overlay_line(replace(found, without_access=some)) == f"{said} (of 7 notifications whose ways are logged)"
