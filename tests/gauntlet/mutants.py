@@ -51,7 +51,9 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "tid, composites",
-        _of(f"{_ROUTING}.tid.placement", "units", "join_points", "sub_units", "rows"),
+        _of(
+            f"{_ROUTING}.tid.placement", "units", "detections", "join_points", "reports", "endings", "sub_units", "rows"
+        ),
         (scenarios.COMPOSITES_TOPOLOGY, scenarios.COMPOSITES_DCSR),
     ),
     Target(

@@ -113,7 +113,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
                 Kind.UNADVERTISE: self._receive_unadvertisement,
                 Kind.CONTROL: self._receive_control,
                 Kind.COMPOSE: self._units.receive_unit,
-                Kind.DETECTION: self._units.receive_detection,
+                Kind.DETECTION: self._units.detections.receive,
             }
         )
 
@@ -156,7 +156,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         return self._units.decompose(unit)
 
     def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> Actions:
-        return self._units.detected(unit, publications)
+        return self._units.detections.detected(unit, publications)
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         sample = self._exchange.samples.get(advertisement)

@@ -7,7 +7,7 @@ from broker_service.detection import slots
 from broker_service.detection.detector import Detector
 from broker_service.detection.standing import Standing
 from broker_service.routing.cbf.router import CbfRouter
-from broker_service.routing.tid.placement.units import Units
+from broker_service.routing.tid.placement.detections import Detections
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
 from tests.gauntlet.planting import EveryNth, around
@@ -103,8 +103,8 @@ def publications_for_several_parts_fill_none() -> None:
 def units_lose_detections_on_their_way_home() -> None:
     skip = EveryNth(4)
     around(
-        Units,
-        "receive_detection",
+        Detections,
+        "receive",
         lambda original, self, neighbour, message: [] if skip() else original(self, neighbour, message),
     )
 
@@ -113,7 +113,7 @@ def units_lose_detections_on_their_way_home() -> None:
 def join_points_report_only_some_sets() -> None:
     skip = EveryNth(3)
     around(
-        Units,
+        Detections,
         "detected",
         lambda original, self, unit, publications: [] if skip() else original(self, unit, publications),
     )
@@ -122,7 +122,7 @@ def join_points_report_only_some_sets() -> None:
 @AREA.row(scenarios.COMPOSITES_DCSR, _DUPLICATED)
 def join_points_report_sets_twice() -> None:
     around(
-        Units,
+        Detections,
         "detected",
         lambda original, self, unit, publications: [*original(self, unit, publications)] * 2,
     )
@@ -135,7 +135,7 @@ def join_points_report_sets_twice() -> None:
     _LOST,
 )
 def detections_that_join_points_pass_on_are_lost_before_a_late_crash() -> None:
-    around(Units, "receive_detection", lambda original, self, neighbour, message: [])
+    around(Detections, "receive", lambda original, self, neighbour, message: [])
 
 
 @AREA.row(scenarios.COMPOSITES_WITHDRAWN, _SPURIOUS)
@@ -163,7 +163,7 @@ def detector_forgets_every_fourth_pair_while_the_overlay_recovers_from_a_crash_e
 def homes_forget_every_third_detection_while_the_overlay_recovers_from_a_crash_elsewhere() -> None:
     skip = EveryNth(3)
     around(
-        Units,
+        Detections,
         "_notify",
         lambda original, self, row, publications: [] if skip() else original(self, row, publications),
     )

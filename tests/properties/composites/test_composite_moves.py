@@ -25,9 +25,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.routing.tid.bindings import Bindings
+from broker_service.routing.tid.placement.detections import Detections
+from broker_service.routing.tid.placement.endings import Endings
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.overlap import Overlap
-from broker_service.routing.tid.placement.units import Units
 from studies.conformance.model import Case
 from tests.proof import drawn, tried
 from tests.properties import checks, drawing
@@ -105,10 +106,10 @@ def test_moves_and_time_change_no_detection(steps: Steps) -> None:
 
 IN_CASES: list[tuple[type, str, Callable[..., object], checks.Property, st.SearchStrategy[Case]]] = [
     (JoinPoints, "move", broken.stops_at_once, composite_checks.detected_exactly_once, SETTLED),
-    (Units, "_notify", broken.notifies_of_all, composite_checks.detected_exactly_once, SETTLED),
-    (Units, "receive_detection", broken.is_deaf_to_former_join_points, composite_checks.detected_exactly_once, SETTLED),
-    (JoinPoints, "remove", broken.withdraws_along_the_path_alone, composite_checks.nothing_remains, WITHDRAWN),
-    (JoinPoints, "remove", broken.withdraws_at_a_former_join_point_alone, composite_checks.nothing_remains, WITHDRAWN),
+    (Detections, "_notify", broken.notifies_of_all, composite_checks.detected_exactly_once, SETTLED),
+    (Detections, "receive", broken.is_deaf_to_former_join_points, composite_checks.detected_exactly_once, SETTLED),
+    (Endings, "remove", broken.withdraws_along_the_path_alone, composite_checks.nothing_remains, WITHDRAWN),
+    (Endings, "remove", broken.withdraws_at_a_former_join_point_alone, composite_checks.nothing_remains, WITHDRAWN),
     (Bindings, "bind_local", broken.binds_no_part_late, composite_checks.detected_exactly_once, SETTLED),
 ]
 IN_TIME: list[tuple[type, str, Callable[..., object]]] = [

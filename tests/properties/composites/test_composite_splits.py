@@ -22,6 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.detection import Detector
+from broker_service.routing.tid.placement.detections import Detections
+from broker_service.routing.tid.placement.endings import Endings
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.units import Units
 from studies.conformance.model import Case
@@ -78,8 +80,8 @@ def test_moves_of_sub_units_and_time_change_no_detection(steps: Steps) -> None:
 
 IN_CASES: list[tuple[type, str, Callable[..., object], checks.Property, st.SearchStrategy[Case]]] = [
     (JoinPoints, "move", broken.ends_sub_units_at_once, composite_checks.detected_exactly_once, SETTLED),
-    (JoinPoints, "cease", broken.leaves_sub_units, composite_checks.nothing_remains, WITHDRAWN),
-    (Units, "detected", broken.passes_on_the_last_alone, composite_checks.detected_exactly_once, SETTLED),
+    (Endings, "cease", broken.leaves_sub_units, composite_checks.nothing_remains, WITHDRAWN),
+    (Detections, "detected", broken.passes_on_the_last_alone, composite_checks.detected_exactly_once, SETTLED),
     (Units, "restarted", broken.leaves_broken_paths, composite_checks.nothing_remains, RESTARTED),
 ]
 

@@ -12,8 +12,9 @@ from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.reception import Reception
 from broker_service.routing.gryphon.streams.recognition import Recognition
-from broker_service.routing.tid.placement.join_points import JoinPoints
+from broker_service.routing.tid import router
 from broker_service.routing.tid.placement.seen_sets import SeenSets
+from broker_service.routing.tid.placement.setup import make_units
 from studies.exploration.surroundings import Shape, Surroundings
 
 Patch = pytest.MonkeyPatch
@@ -91,12 +92,12 @@ def _forgets_sets(patch: Patch) -> None:
     """The home of a composite subscription forgets a set after the lateness, though a former join point's report of it
     may wait for longer."""
 
-    def made(self: Any, *arguments: Any, **named: Any) -> None:
-        original(self, *arguments, **named)
-        self._seen = _ForgetfulSets(self._now, self._lateness)
+    def made(context: Any, *rest: Any) -> Any:
+        units = make_units(context, *rest)
+        units._join_points._seen = _ForgetfulSets(context.now, context.composites.lateness)
+        return units
 
-    original = JoinPoints.__init__
-    patch.setattr(JoinPoints, "__init__", made)
+    patch.setattr(router, "make_units", made)
 
 
 _DCSR = {"composites": "dcsr", "statistics_interval": 0.5, "placement_interval": 1.0}

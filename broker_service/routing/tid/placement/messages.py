@@ -7,9 +7,11 @@ from typing import Annotated
 import msgspec
 
 from broker_service.language.composite_subscription import MAX_PARTS
+from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, BrokerName, Name
-from broker_service.routing.common.decoding import header_decoder
+from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.identifiers import Home
+from broker_service.routing.interface import Send
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed
 from broker_service.routing.tid.placement.exchange import ExchangeMessage
 
@@ -89,6 +91,12 @@ class UnitLeft(msgspec.Struct, frozen=True, array_like=True, tag=True):
 UnitNews = UnitWithdrawn | UnitPlaced | UnitReturned | UnitLeft
 PlacementMessage = UnitNews | BindingAsked | BindingConfirmed | ExchangeMessage
 """Headers of control messages."""
+
+
+def to(neighbour: BrokerId, message: UnitNews) -> Send:
+    """A control message about a unit."""
+    return Send(neighbour, Message(Kind.CONTROL, message.unit, b"", encode_header(message)))
+
 
 decode_compose = header_decoder(ComposeHeader)
 decode_detection = header_decoder(DetectionHeader)

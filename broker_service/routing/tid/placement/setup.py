@@ -11,10 +11,12 @@ from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.placement.confirmation import Confirmations
 from broker_service.routing.tid.placement.decision.choice import Choice, divergence, least_cost
 from broker_service.routing.tid.placement.decision.measurement import Measurement
+from broker_service.routing.tid.placement.endings import Endings
 from broker_service.routing.tid.placement.exchange import Exchange
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.prospects import Prospects
+from broker_service.routing.tid.placement.reports import Reports
 from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.reconciliation import KnownIncarnations
@@ -41,19 +43,21 @@ def make_units(
     )
     confirmations = Confirmations(context.broker, context.links, advertisements)
     rows = UnitRows()
+    reports = Reports(home, rows, prospects, confirmations)
     join_points = JoinPoints(
         home,
         rows,
         prospects=prospects,
         rules=MovementRules(context.broker, options.placement_interval, options.placement_margin),
-        confirmations=confirmations,
+        reports=reports,
         now=context.now,
-        lateness=context.composites.lateness,
     )
     return Units(
         home,
         rows,
         join_points=join_points,
+        reports=reports,
+        endings=Endings(rows, prospects, now=context.now, lateness=context.composites.lateness),
         prospects=prospects,
         confirmations=confirmations,
         exchange=exchange,

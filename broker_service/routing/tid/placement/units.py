@@ -31,32 +31,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from broker_service.language import ContentError
 from broker_service.language.composite import Atomic
-from broker_service.language.composite_subscription import MAX_PARTS, CompositeSubscription, parts_of
+from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.composite_wire import decode_composite
-from broker_service.messages import BrokerId, ConstituentPublication, Kind, Message, StampedPublication
-from broker_service.routing.common.decoding import encode_header, header_decoder
+from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.interface import (
     Action,
     CompositeUnit,
-    Contribute,
     MalformedMessageError,
-    Notify,
     Send,
     TimerKey,
 )
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed, Confirmations
 from broker_service.routing.tid.placement.decision.choice import Reason
+from broker_service.routing.tid.placement.detections import Detections
+from broker_service.routing.tid.placement.endings import Endings, OverlapEnd
 from broker_service.routing.tid.placement.exchange import Exchange, Tick
-from broker_service.routing.tid.placement.join_points import JoinPoints, OverlapEnd, PlacementTick, to
+from broker_service.routing.tid.placement.join_points import JoinPoints, PlacementTick
 from broker_service.routing.tid.placement.messages import (
     ComposeHeader,
-    ContributionHeader,
-    DetectionHeader,
     PartRates,
     PlacementMessage,
     UnitLeft,
@@ -65,10 +60,10 @@ from broker_service.routing.tid.placement.messages import (
     UnitReturned,
     UnitWithdrawn,
     decode_compose,
-    decode_contribution,
-    decode_detection,
+    to,
 )
 from broker_service.routing.tid.placement.prospects import Prospects
+from broker_service.routing.tid.placement.reports import Reports
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.reconciliation import KnownIncarnations
@@ -76,9 +71,6 @@ from record.log import SUB_UNIT
 
 _UNIT_BYTES = 256
 """Bytes of memory for each broker on the path of a unit, about."""
-
-_encode_bodies = msgspec.msgpack.Encoder().encode
-_decode_bodies = header_decoder(tuple[bytes, ...])
 
 
 class Units:
@@ -90,6 +82,8 @@ class Units:
         rows: UnitRows,
         *,
         join_points: JoinPoints,
+        reports: Reports,
+        endings: Endings,
         prospects: Prospects,
         confirmations: Confirmations,
         exchange: Exchange,
@@ -98,12 +92,15 @@ class Units:
         self._home = home
         self._rows = rows
         self._join_points = join_points
+        self._reports = reports
+        self._endings = endings
         self._prospects = prospects
         self._confirmations = confirmations
         self.exchange = exchange
+        self.detections = Detections(rows)
         self._incarnations = incarnations
 
-    # Operations of clients, detections at this broker, timers
+    # Operations of clients, timers
 
     def compose(self, unit: CompositeUnit) -> list[Action]:
         """A client of this broker makes a composite subscription."""
@@ -112,29 +109,7 @@ class Units:
     def decompose(self, unit: str) -> list[Action]:
         """A client of this broker withdraws a composite subscription."""
         row = self._rows[unit]
-        return self._join_points.remove(row, Ending.WITHDRAWN) + self._prospects.unwant_statistics(row)
-
-    def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> list[Action]:
-        """Publications fulfil a unit that is detected here."""
-        row = self._rows[unit]
-        if (seen := row.passed_on) is not None:
-            publications = tuple(publication for publication in publications if seen.add(unit, publication.id))
-            if not publications:
-                return []
-        if row.previous is None:
-            return self._arrive_home(row, publications)
-        ids = tuple(publication.id for publication in publications)
-        header = DetectionHeader(row.epoch, ids)
-        if row.unit.parent is not None:
-            header = ContributionHeader(row.epoch, ids, tuple(publication.stamp for publication in publications))
-        body = _encode_bodies([publication.body for publication in publications])
-        return [Send(row.previous, Message(Kind.DETECTION, unit, body, encode_header(header), 1))]
-
-    def _arrive_home(self, row: UnitRow, publications: tuple[StampedPublication, ...]) -> list[Action]:
-        """Publications fulfil a unit whose home this broker is, or contribute to the unit of which it is a part."""
-        if row.unit.parent is not None:
-            return [Contribute(row.unit.parent, publications)]
-        return self._notify(row, tuple(ConstituentPublication(each.id, each.body) for each in publications))
+        return self._endings.remove(row, Ending.WITHDRAWN) + self._prospects.unwant_statistics(row)
 
     def timer(self, key: TimerKey) -> list[Action]:
         """A timer that an action of this package set has run out."""
@@ -143,7 +118,7 @@ class Units:
         if isinstance(key, PlacementTick):
             return self._join_points.tick()
         assert isinstance(key, OverlapEnd)
-        return self._join_points.overlap_ends(key.unit)
+        return self._endings.overlap_ends(key.unit)
 
     # Messages of neighbours
 
@@ -168,7 +143,7 @@ class Units:
         if row is not None and (row.epoch, row.move) >= (header.epoch, header.move):
             return []
         if row is not None and row.epoch < header.epoch:
-            actions += self._join_points.remove(row, Ending.ROUTED_ANEW)
+            actions += self._endings.remove(row, Ending.ROUTED_ANEW)
             row = None
         if row is None:
             unit = CompositeUnit(message.id, header.client, header.name, composite)
@@ -194,7 +169,7 @@ class Units:
             case BindingAsked():
                 return [*self._confirmations.receive_question(neighbour, message)]
             case BindingConfirmed():
-                return [*self._confirmations.pass_on(message), *self._join_points.confirm(message.tid, message.join)]
+                return [*self._confirmations.pass_on(message), *self._reports.confirm(message.tid, message.join)]
             case UnitWithdrawn() | UnitPlaced() | UnitReturned() | UnitLeft():
                 row = self._rows.get(message.unit)
                 if row is None or row.epoch != message.epoch:
@@ -206,14 +181,14 @@ class Units:
     def _receive_news(self, neighbour: BrokerId, row: UnitRow, news: UnitNews) -> list[Action]:
         match news:
             case UnitWithdrawn():
-                return self._join_points.remove(row, Ending.WITHDRAWN) if neighbour == row.previous else []
+                return self._endings.remove(row, Ending.WITHDRAWN) if neighbour == row.previous else []
             case UnitPlaced():
                 return self._receive_report(neighbour, row, news)
             case UnitReturned():
                 return self._receive_returned(neighbour, row, news)
             case UnitLeft():
                 row.former.pop(neighbour, None)
-                return self._join_points.dismiss(row)
+                return self._endings.dismiss(row)
 
     def _receive_report(self, neighbour: BrokerId, row: UnitRow, placed: UnitPlaced) -> list[Action]:
         """The path of a unit is known, to its join point."""
@@ -221,9 +196,9 @@ class Units:
             return []
         row.move = placed.move
         actions: list[Action] = [to(other, placed) for other in row.upstream_and_former if other != neighbour]
-        actions += self._join_points.learn(row, placed)
+        actions += self._endings.learn(row, placed)
         if row.previous is None:
-            actions += self._join_points.learn_at_home(row, placed)
+            actions += self._reports.learn(row, placed)
             actions += self._mend(row)
         return actions
 
@@ -241,25 +216,6 @@ class Units:
         row.explanation = f"joined here, because {neighbour} found that cheaper; as seen from here:\n{row.explanation}"
         return self._join_points.join(row, decision, returned.parts, Reason.RETURNED.value)
 
-    def receive_detection(self, neighbour: BrokerId, message: Message) -> list[Action]:
-        """Publications fulfil a unit; they are passed on towards its home."""
-        header = decode_detection(message.header)
-        row = self._rows.get(message.id)
-        if row is None or row.epoch != header.epoch or (row.next_hop != neighbour and neighbour not in row.former):
-            return []
-        if row.previous is not None:
-            onward = Message(Kind.DETECTION, message.id, message.body, message.header, message.hops + 1)
-            return [Send(row.previous, onward)]
-        bodies: tuple[bytes, ...] = _decode_bodies(message.body)
-        if len(bodies) != len(header.publications) or not 0 < len(bodies) <= MAX_PARTS:
-            raise MalformedMessageError(f"{len(header.publications)} publications with {len(bodies)} contents")
-        if row.unit.parent is None:
-            return self._notify(row, tuple(map(ConstituentPublication, header.publications, bodies)))
-        stamps = decode_contribution(message.header).stamps
-        if len(stamps) != len(bodies):
-            raise MalformedMessageError(f"{len(bodies)} publications with {len(stamps)} stamps")
-        return self._arrive_home(row, tuple(map(StampedPublication, header.publications, bodies, stamps)))
-
     # Restarts
 
     def renew(self, neighbour: BrokerId) -> list[Send]:
@@ -275,11 +231,11 @@ class Units:
             if self._rows.get(row.unit.id) is not row:
                 continue  # a sub-unit that has ended with its unit
             if any(map(self._incarnations.is_former, row.path)):
-                actions += self._join_points.remove(row, Ending.PATH_BROKEN)
+                actions += self._endings.remove(row, Ending.PATH_BROKEN)
                 continue
             if broker in row.former:
                 del row.former[broker]
-                actions += self._join_points.dismiss(row)
+                actions += self._endings.dismiss(row)
             if row.previous is None:
                 actions += self._mend(row)
         return actions
@@ -289,7 +245,7 @@ class Units:
         path = row.whole_path
         if row.next_hop is None or (path is not None and not any(map(self._incarnations.is_former, path))):
             return []
-        actions = self._join_points.remove(row, Ending.PATH_BROKEN)
+        actions = self._endings.remove(row, Ending.PATH_BROKEN)
         anew = UnitRow(row.unit, row.epoch + 1, (), wanted=row.wanted, notified=row.notified)
         return actions + self._place_at_home(anew)
 
@@ -322,13 +278,6 @@ class Units:
         if isinstance(row.unit.composite.pattern, Atomic) or destination == here:
             return self._join_points.join(row, decision, parts, decision.reason.value)
         return [self._join_points.pass_on(row, destination, parts)]
-
-    def _notify(self, row: UnitRow, publications: tuple[ConstituentPublication, ...]) -> list[Action]:
-        """Notifies the client of a set, once."""
-        ids = (publication.id for publication in publications)
-        if row.notified is not None and not row.notified.add(row.unit.id, *ids):
-            return []
-        return [Notify(row.unit, publications)]
 
 
 def _decode(body: bytes) -> CompositeSubscription:
