@@ -101,7 +101,15 @@ TARGETS: Sequence[Target] = (
         (
             *_of(f"{_ROUTING}.gryphon", "router"),
             *_of(f"{_ROUTING}.gryphon.relaying", "forwarding", "reception", "relay", "retransmission"),
-            *_of(f"{_ROUTING}.gryphon.streams", "horizon", "publisher_log", "recognition", "state", "ranges"),
+            *_of(
+                f"{_ROUTING}.gryphon.streams",
+                "horizon",
+                "publisher_log",
+                "stored_publications",
+                "recognition",
+                "state",
+                "ranges",
+            ),
             *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "root_sets", "covering", "starts"),
             *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "dissemination"),
         ),

@@ -170,7 +170,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         self._matched = (message, self._matcher.match_decoded(message.id, publication))
         leaf, given = self._view.leaf, self._given
         state = self._forwarding.state(leaf)
-        position = self._log.next
+        position = self._log.publications.next
         actions = self._log.append(client, message, given)
         state.end = position + 1
         by = self._context.options.hash_by
@@ -253,7 +253,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         raise AssertionError(f"there is no timer {key}")
 
     def buffers(self) -> Sequence[Buffer]:
-        return [Buffer("log", self._log.bytes, self._log.publications), *self._relay.buffers()]
+        return [Buffer("log", self._log.bytes, len(self._log.publications)), *self._relay.buffers()]
 
     def declared(self) -> Iterator[int]:
         view = self._view
@@ -264,7 +264,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         return {
             "vector": {self._brokers[leaf]: time for leaf, time in sorted(self._propagation.known.items())},
             "roots": {str(node): len(self._roots.received(node)) for node in self._view.behind},
-            "log": self._log.next - self._log.first,
+            "log": self._log.publications.next - self._log.publications.first,
             "bytes": {
                 "log": self._log.bytes,
                 "cache": self._relay.cached_bytes,
@@ -300,7 +300,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
     def kept(self, start: int, end: int, most: int) -> list[tuple[int, Cached]]:
         return [
             (position, Cached(entry.message(), entry.digest, self._view.leaf))
-            for position, entry in self._log.within(start, end, most)
+            for position, entry in self._log.publications.within(start, end, most)
         ]
 
     def announce_loss(self, stream: NodeNumber, lost: Lost) -> list[Action]:

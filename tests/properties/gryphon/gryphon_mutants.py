@@ -15,9 +15,9 @@ from broker_service.routing.gryphon.relaying.retransmission import Retransmissio
 from broker_service.routing.gryphon.streams.horizon import Horizon
 from broker_service.routing.gryphon.streams.messages import decode_stamp
 from broker_service.routing.gryphon.streams.publications import Held
-from broker_service.routing.gryphon.streams.publisher_log import POSITION_BITS
 from broker_service.routing.gryphon.streams.ranges import RangeSet
 from broker_service.routing.gryphon.streams.state import StreamState
+from broker_service.routing.gryphon.streams.stored_publications import POSITION_BITS
 from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME
 from broker_service.routing.gryphon.virtual_time.vectors import Vector
 from broker_service.routing.interface import Action, Actions

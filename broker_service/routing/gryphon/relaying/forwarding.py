@@ -89,6 +89,7 @@ class Forwarding:
         self.view = view
         self.clients = clients
         self.options = options
+        self.single_path = options.single_path
         self.now = now
         self.is_up = detours.is_up
         self._links = detours.links
@@ -144,7 +145,7 @@ class Forwarding:
                     state.unsent[node].add(position, position + 1)
             else:
                 state.silent_for[node].add(position, position + 1)
-                if not self.options.single_path:
+                if not self.single_path:
                     actions += self.announce_later(state, node, position, position + 1)
         return actions
 
@@ -258,7 +259,7 @@ class Forwarding:
             sideways = target in self.view.peers
             head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways, state.lost)
             actions.append(self.control(target, head))
-            if not self.options.single_path and not to:
+            if not self.single_path and not to:
                 others = [each for each in self.view.members.get(node, ()) if each != target and self.is_up(each)]
                 informing = msgspec.structs.replace(head, lacking=())
                 actions += [self.control(other, informing) for other in others]

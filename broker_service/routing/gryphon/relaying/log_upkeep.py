@@ -55,7 +55,7 @@ class LogUpkeep:
         actions = log.trim(self._forwarding.now())
         state = self._forwarding.state(self._forwarding.view.leaf)
         state.lost = log.lost
-        state.forget_below(log.first)
+        state.forget_below(log.publications.first)
         full = log.account >= self._most_bytes
         if full != self._holding:
             self._holding = full
@@ -85,7 +85,7 @@ class LogUpkeep:
 
     def _announce_end_later(self, lacking: Iterable[NodeNumber]) -> Action:
         self._announcing = True
-        is_awaited = any(self._log.is_reachable(leaf) for leaf in lacking)
+        is_awaited = any(self._log.debts.is_reachable(leaf) for leaf in lacking)
         return SetTimer(AnnounceEnd(), self._forwarding.options.head_every, awaited=is_awaited)
 
 
@@ -102,9 +102,9 @@ def recovered_log(
         options.forget_after,
         most_bytes=most_bytes,
     )
-    stream.end, stream.lost = log.next, log.lost
-    for start, end in log.skipped:
+    stream.end, stream.lost = log.publications.next, log.lost
+    for start, end in log.publications.skipped:
         stream.silence(stream.downstream, start, end)
-    stream.forget_below(log.first)
-    log.acknowledge(leaf, log.next, 0.0)
+    stream.forget_below(log.publications.first)
+    log.acknowledge(leaf, log.publications.next, 0.0)
     return log

@@ -87,7 +87,7 @@ class Relay:
             cached = Cached(message, digest, stamp.hash)
             self._caches.add(state, position, cached)
             if not (stamp.again or stamp.sideways) and state.relayed.include(position):
-                if start < position and not forwarding.options.single_path:
+                if start < position and not forwarding.single_path:
                     for node in state.others:
                         state.unannounced[node].add(start, position)
                 actions = forwarding.send_on(state, position, cached, vector, state.others, wanting=wanting)
@@ -115,7 +115,7 @@ class Relay:
         for start, end in silence.ranges:
             state.silence(nodes, start, end)
             for other in nodes:
-                if other != self._forwarding.view.leaf and not self._forwarding.options.single_path:
+                if other != self._forwarding.view.leaf and not self._forwarding.single_path:
                     actions += self._forwarding.announce_later(state, other, start, end)
             if self._forwarding.view.leaf in nodes:
                 self._reception.silence(state, start, end)

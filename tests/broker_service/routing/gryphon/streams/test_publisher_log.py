@@ -29,7 +29,7 @@ def log(incarnation: int, stored: Storage, recognised: int = 2) -> PublisherLog:
 
 
 def publish(found: PublisherLog, stored: Storage, number: int, vector: dict[int, int]) -> int:
-    position = found.next
+    position = found.publications.next
     stored.perform(found.append("P", Message(Kind.PUBLISH, f"p{number}", b"body", published=number), vector))
     return position
 
@@ -41,14 +41,14 @@ def test_a_publication_stays_until_every_leaf_of_its_vector_has_it() -> None:
     second = publish(found, stored, 2, {LEAF: 1, OTHER: 1})
     found.acknowledge(LEAF, second + 1, 0.0)
     stored.perform(found.trim(0.0))
-    assert [place for place, _ in found.within(0, 99, 9)] == [second]
+    assert [place for place, _ in found.publications.within(0, 99, 9)] == [second]
     assert found.bytes == sum(
         len(key) + len(value) for key, value in stored.items() if key.startswith(("publication", "vector"))
     )
     assert found.lacking() == [OTHER]
     found.acknowledge(OTHER, second + 1, 0.0)
     stored.perform(found.trim(0.0))
-    assert found.within(first, 99, 9) == []
+    assert found.publications.within(first, 99, 9) == []
     assert found.bytes == sum(len(key) + len(value) for key, value in stored.items() if key.startswith("vector"))
     assert not [key for key in stored if key.startswith("publication")]
 
@@ -64,24 +64,24 @@ def test_a_new_incarnation_keeps_what_is_owed_with_its_vectors() -> None:
     assert found.bytes == sum(
         len(key) + len(value) for key, value in stored.items() if key.startswith(("publication", "vector"))
     )
-    assert [place for place, _ in found.within(0, found.next, 1)] == [positions[1]]
-    kept = found.within(0, found.next, 9)
+    assert [place for place, _ in found.publications.within(0, found.publications.next, 1)] == [positions[1]]
+    kept = found.publications.within(0, found.publications.next, 9)
     assert [(place, entry.id, entry.published) for place, entry in kept] == [
         (positions[1], "p2", 2),
         (positions[2], "p3", 3),
     ]
     assert [vectors.get(entry.digest) for _, entry in kept] == [{LEAF: 2}, {LEAF: 3}]
-    assert found.next > positions[2] + 1
+    assert found.publications.next > positions[2] + 1
     assert found.lacking() == [LEAF]
-    assert found.first == positions[1]
-    assert found.skipped == [(positions[2] + 1, found.next)]
+    assert found.publications.first == positions[1]
+    assert found.publications.skipped == [(positions[2] + 1, found.publications.next)]
 
 
 def test_the_highest_vector_outlives_what_was_published_with_it() -> None:
     stored = Storage()
     former = log(1, stored)
     publish(former, stored, 1, {LEAF: 5})
-    former.acknowledge(LEAF, former.next, 0.0)
+    former.acknowledge(LEAF, former.publications.next, 0.0)
     stored.perform(former.trim(0.0))
     vectors = VectorDigests()
     PublisherLog(2, stored, vectors, 2, 60.0, most_bytes=1 << 20)
@@ -111,11 +111,11 @@ def test_a_leaf_out_of_reach_is_waited_for_until_it_is_forgotten() -> None:
     found = log(1, stored)
     publish(found, stored, 1, {LEAF: 1})
     found.acknowledge(LEAF, 0, 10.0)
-    assert not found.is_reachable(LEAF)
+    assert not found.debts.is_reachable(LEAF)
     stored.perform(found.trim(69.0))
-    assert len(found.within(0, 99, 9)) == 1
+    assert len(found.publications.within(0, 99, 9)) == 1
     stored.perform(found.trim(70.0))
-    assert found.within(0, 99, 9) == []
+    assert found.publications.within(0, 99, 9) == []
 
 
 def test_a_leaf_that_can_be_reached_again_is_owed_everything_since() -> None:
@@ -124,9 +124,9 @@ def test_a_leaf_that_can_be_reached_again_is_owed_everything_since() -> None:
     position = publish(found, stored, 1, {LEAF: 1})
     found.acknowledge(LEAF, 0, 10.0)
     found.acknowledge(LEAF, position, 20.0)
-    assert found.is_reachable(LEAF)
+    assert found.debts.is_reachable(LEAF)
     stored.perform(found.trim(100.0))
-    assert len(found.within(0, 99, 9)) == 1
+    assert len(found.publications.within(0, 99, 9)) == 1
 
 
 def test_what_a_leaf_out_of_reach_is_owed_beyond_its_share_is_given_up_and_remembered() -> None:
@@ -142,9 +142,9 @@ def test_what_a_leaf_out_of_reach_is_owed_beyond_its_share_is_given_up_and_remem
         assert found.bytes <= 1_000
     assert found.lost == {LEAF: 1}
     again = PublisherLog(2, stored, VectorDigests(), 2, 60.0, most_bytes=2_000)
-    assert (again.lost, again.first) == ({LEAF: 1}, found.first)
-    again.acknowledge(LEAF, again.next, 2.0)
-    again.acknowledge(OTHER, again.next, 2.0)
+    assert (again.lost, again.publications.first) == ({LEAF: 1}, found.publications.first)
+    again.acknowledge(LEAF, again.publications.next, 2.0)
+    again.acknowledge(OTHER, again.publications.next, 2.0)
     stored.perform(again.trim(2.0))
     assert again.lost == {}
     assert not [key for key in stored if key.startswith("lost")]
@@ -157,7 +157,7 @@ def test_a_leaf_in_reach_is_owed_all_however_long_the_log_is() -> None:
     for number in range(2, 20):
         publish(found, stored, number, {LEAF: 1})
         stored.perform(found.trim(1.0))
-    assert found.first == first
+    assert found.publications.first == first
     assert found.lost == {}
 
 
@@ -175,4 +175,4 @@ def test_a_leaf_without_subscriptions_is_owed_nothing_until_it_has_made_some() -
     position = publish(found, stored, 3, {LEAF: 4})
     assert found.lacking() == [LEAF]
     stored.perform(found.trim(0.0))
-    assert found.first == position
+    assert found.publications.first == position
