@@ -23,8 +23,9 @@ import msgspec
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.dispatch import DispatchingRouter
-from broker_service.routing.gryphon.detours.detours import MOST_PARTS, Detours
+from broker_service.routing.gryphon.detours.detours import Detours
 from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways
+from broker_service.routing.gryphon.detours.offered import MOST_PARTS
 from broker_service.routing.gryphon.messages import decode_any
 from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.overlay.local_view import LocalView
@@ -201,7 +202,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
     def _receive_detour(self, neighbour: BrokerId, message: Message, detour: Detour) -> Actions:
         for _ in range(MOST_PARTS):
             if detour.receiver != self._view.leaf:
-                return self._detours.pass_on(neighbour, message, detour)
+                return self._detours.offered.pass_on(neighbour, message, detour)
             sender = self._detours.sender_of(neighbour, detour)
             message = detour.unwrapped(message)
             if message.kind is Kind.PUBLISH:
@@ -212,12 +213,12 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             if not isinstance(control, Detour):
                 return self._handle(sender, control)
             neighbour, detour = sender, control
-        return self._detours.turn_back(neighbour)
+        return self._detours.offered.turn_back(neighbour)
 
     def _handle(self, neighbour: BrokerId, control: Control | StreamControl | Seek | Ways) -> Actions:
         match control:
             case Seek():
-                return self._detours.receive_seek(neighbour, control)
+                return self._detours.offered.receive_seek(neighbour, control)
             case Ways():
                 return self._detours.receive_ways(neighbour, control)
             case Head() | Nack() | Silence() | Acknowledge():

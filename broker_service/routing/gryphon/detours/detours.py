@@ -18,22 +18,18 @@ node over its own links it sends over one other broker, so that routing goes on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
-import msgspec
-
-from broker_service.messages import BrokerId, Kind, Message
-from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways, wrapped
+from broker_service.messages import BrokerId
+from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways, send, wrapped
+from broker_service.routing.gryphon.detours.offered import MOST_PARTS, OfferedDetours
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.timer_keys import SeekDetours
 from broker_service.routing.interface import Action, Actions, LinkStatus, MalformedMessageError, Send, SetTimer
 
 _SEEK_AGAIN: Final = 2.0
 """Seconds after which a broker repeats what it seeks, because messages may be lost."""
-MOST_PARTS: Final = 2
-"""Detours on which one message may be at once (rule 4), each of which takes it a link further."""
 
 
 class _Way(NamedTuple):
@@ -45,7 +41,7 @@ class _Way(NamedTuple):
 
 
 class Detours:
-    """The detours that one broker uses, seeks and offers. `links` are those of the broker, a live view."""
+    """The detours that one broker seeks and uses. `links` are those of the broker, a live view."""
 
     def __init__(
         self,
@@ -74,8 +70,8 @@ class Detours:
         """The latest `Ways` of each neighbour: leaves that it offers detours to, with their brokers' incarnations."""
         self._open: dict[BrokerId, _Way] = {}
         """Open detours by the broker at their other end."""
-        self._seekers: dict[BrokerId, frozenset[BrokerId]] = {}
-        """Brokers to which each neighbour seeks detours here."""
+        self.offered = OfferedDetours(view, self._brokers, links, self._incarnations, self.is_up)
+        """Detours of others over this broker."""
 
     def is_up(self, neighbour: BrokerId) -> bool:
         """True when a neighbour can be reached, over its link or a detour."""
@@ -103,7 +99,7 @@ class Detours:
         self._incarnations[neighbour] = incarnation
         actions = [] if self._open.pop(neighbour, None) is None else list(self._closed(neighbour))
         actions += self._review()
-        if self._seekers or any(self._sought.values()) or any(map(self._wants, self._view.leaves)):
+        if self.offered.seekers or any(self._sought.values()) or any(map(self._wants, self._view.leaves)):
             actions.append(SetTimer(SeekDetours(), self._wait, awaited=True))
         return actions
 
@@ -111,13 +107,12 @@ class Detours:
         """Closes detours over a neighbour, and seeks new ones."""
         concerned = self._forget(neighbour)
         again = SetTimer(SeekDetours(), self._wait, awaited=True)
-        return [*self._notify(concerned), *self._review(), *self._seek(), again]
+        return [*self.offered.notify(concerned), *self._review(), *self._seek(), again]
 
     def timer(self) -> list[Action]:
         """Seeks what this broker wants, and notifies others of what they seek here."""
-        ends = {end for seeker, sought in self._seekers.items() for end in (seeker, *sought)}
         asked = [neighbour for neighbour, leaves in self._sought.items() if leaves]
-        actions = [*self._seek(asked), *self._notify(ends)]
+        actions = [*self._seek(asked), *self.offered.notify_all()]
         return [*actions, SetTimer(SeekDetours(), _SEEK_AGAIN)] if any(self._sought.values()) else actions
 
     def _seek(self, again: Collection[BrokerId] = ()) -> list[Action]:
@@ -131,21 +126,10 @@ class Detours:
             leaves = tuple(view.leaves[end] for end in ends)
             if leaves != self._sought.get(neighbour, ()) or neighbour in again:
                 self._sought[neighbour] = leaves
-                actions.append(_send(neighbour, Seek(leaves)))
+                actions.append(send(neighbour, Seek(leaves)))
         return actions
 
     # Messages
-
-    def receive_seek(self, neighbour: BrokerId, seek: Seek) -> list[Action]:
-        """A neighbour seeks detours over this broker."""
-        ends = frozenset(self._end(neighbour, leaf) for leaf in seek.leaves)
-        if not self.is_up(neighbour):
-            return []
-        concerned = self._partners(neighbour) | ends | {neighbour}
-        self._seekers[neighbour] = ends
-        if not ends:
-            del self._seekers[neighbour]
-        return self._notify(concerned)
 
     def receive_ways(self, neighbour: BrokerId, ways: Ways) -> list[Action]:
         """A neighbour has notified this broker of the detours over it."""
@@ -157,20 +141,6 @@ class Detours:
         self._found[neighbour] = ways.found
         return self._review()
 
-    def pass_on(self, neighbour: BrokerId, message: Message, detour: Detour) -> list[Action]:
-        """Passes on a message of a neighbour that is on a detour; notifies that neighbour if there is none."""
-        if self._view.leaves.get(neighbour) != detour.sender:
-            raise MalformedMessageError(f"{neighbour} sends a message of leaf {detour.sender}")
-        end = self._end(neighbour, detour.receiver)
-        if not self.is_up(end) or message.hops > MOST_PARTS:
-            return self.turn_back(neighbour)
-        return [Send(end, msgspec.structs.replace(message, hops=message.hops + 1))]
-
-    def turn_back(self, neighbour: BrokerId) -> list[Action]:
-        """A message ends here that is on more detours than its sender knew, because links went down while it was on its
-        way; its sender is notified."""
-        return self._notify((neighbour,))
-
     def sender_of(self, neighbour: BrokerId, detour: Detour) -> BrokerId | None:
         """The broker that sent a message to this broker on a detour; None when that incarnation of it has ended."""
         sender = self._brokers.get(detour.sender)
@@ -178,39 +148,11 @@ class Detours:
             raise MalformedMessageError(f"{neighbour} passes on a message of leaf {detour.sender}")
         return sender if detour.incarnation >= self._incarnations.get(sender, 0) else None
 
-    # Parts
-
     def _wants(self, broker: BrokerId) -> bool:
         """True for a broker to which a detour is sought (rule 1)."""
         node = self._view.node_of.get(broker)
         members = (broker,) if node is None else self._view.members[node]
         return not any(self.links[member].up for member in members)
-
-    def _end(self, neighbour: BrokerId, leaf: int) -> BrokerId:
-        """The other end of a detour of a neighbour over this broker. Raises `MalformedMessageError` for ends that are
-        not linked with each other in the whole tree."""
-        end, view = self._brokers.get(leaf), self._view
-        if end is None or end == neighbour:
-            raise MalformedMessageError(f"{neighbour} takes a detour to leaf {leaf}")
-        if not (neighbour in view.peers or end in view.peers or view.node_of[neighbour] == view.node_of[end]):
-            raise MalformedMessageError(f"{neighbour} and {end} are not linked with each other")
-        return end
-
-    def _partners(self, neighbour: BrokerId) -> frozenset[BrokerId]:
-        """The other ends of detours of a neighbour that are sought here, by it or by them."""
-        seekers = (seeker for seeker, ends in self._seekers.items() if neighbour in ends)
-        return self._seekers.get(neighbour, frozenset()).union(seekers)
-
-    def _notify(self, neighbours: Iterable[BrokerId]) -> list[Action]:
-        """Notifies neighbours of the detours over this broker (rule 3)."""
-        actions: list[Action] = []
-        for neighbour in sorted(filter(self.is_up, neighbours)):
-            ends = {end for end in self._seekers.get(neighbour, ()) if self.links[end].up}
-            if self.links[neighbour].up:
-                ends |= {end for end, sought in self._seekers.items() if neighbour in sought and self.is_up(end)}
-            found = {self._view.leaves[end]: self._incarnations[end] for end in sorted(ends)}
-            actions.append(_send(neighbour, Ways(found)))
-        return actions
 
     def _review(self) -> list[Action]:
         """Closes detours that are not offered any more, and opens those that are."""
@@ -218,7 +160,7 @@ class Detours:
         while (end := next((end for end, way in self._open.items() if not self._offers(way, end)), "")) != "":
             del self._open[end]
             concerned = self._forget(end)
-            actions += [*self._closed(end), *self._notify(concerned)]
+            actions += [*self._closed(end), *self.offered.notify(concerned)]
         opened = False
         for over, found in list(self._found.items()):
             for end in [self._brokers[leaf] for leaf in found]:
@@ -243,8 +185,8 @@ class Detours:
     def _forget(self, neighbour: BrokerId) -> frozenset[BrokerId]:
         """Forgets what a neighbour sought and offered, and what was sought at it, because its link or the detour to it
         has broken. Returns the other ends of detours between it and them over this broker."""
-        concerned = self._partners(neighbour)
-        for kept in (self._sought, self._found, self._seekers):
+        concerned = self.offered.partners(neighbour)
+        for kept in (self._sought, self._found, self.offered.seekers):
             kept.pop(neighbour, None)
         return concerned
 
@@ -254,8 +196,3 @@ class Detours:
         end = action.neighbour
         message = wrapped(action.message, self._view.leaf, self._incarnation, self._view.leaves[end])
         return Send(self._open[end].over, message, label=action.label or "detour", ahead=action.ahead)
-
-
-def _send(neighbour: BrokerId, control: Seek | Ways) -> Send:
-    label = "seek" if isinstance(control, Seek) else "ways"
-    return Send(neighbour, Message(Kind.CONTROL, "", header=encode_header(control), hops=1), label=label, ahead=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from broker_service.messages import MOST_HOPS, Kind, Message
+from broker_service.messages import MOST_HOPS, BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.interface import MalformedMessageError
+from broker_service.routing.interface import MalformedMessageError, Send
 
 _MOST_TIME = 1 << 63
 
@@ -70,3 +70,9 @@ def wrapped(message: Message, sender: int, incarnation: int, receiver: int) -> M
     )
     hops = message.hops if message.kind is Kind.CONTROL else 1
     return Message(Kind.CONTROL, "", message.body, encode_header(detour), hops)
+
+
+def send(neighbour: BrokerId, control: Seek | Ways) -> Send:
+    """The action that sends a control message about detours."""
+    label = "seek" if isinstance(control, Seek) else "ways"
+    return Send(neighbour, Message(Kind.CONTROL, "", header=encode_header(control), hops=1), label=label, ahead=True)

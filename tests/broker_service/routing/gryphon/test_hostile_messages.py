@@ -197,7 +197,7 @@ def state_of(overlay: RouterOverlay) -> object:
         router.tables()["roots"],
         streams,
         dict(detours._found),
-        dict(detours._seekers),
+        dict(detours.offered.seekers),
         dict(detours._open),
         dict(overlay.brokers[RECEIVER].timers),
     )
