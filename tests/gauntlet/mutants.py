@@ -111,7 +111,7 @@ TARGETS: Sequence[Target] = (
                 "ranges",
             ),
             *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "root_sets", "covering", "starts"),
-            *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "dissemination"),
+            *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "known_state", "dissemination", "parties"),
         ),
         (scenarios.GRYPHON, scenarios.GRYPHON_FLOODING),
     ),

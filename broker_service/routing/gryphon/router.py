@@ -31,8 +31,9 @@ from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.paths import hash_of
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber, RoutingTree
-from broker_service.routing.gryphon.propagation.exchanges import Exchanges
-from broker_service.routing.gryphon.propagation.messages import Control, declared_bytes
+from broker_service.routing.gryphon.propagation.known_state import KnownState
+from broker_service.routing.gryphon.propagation.messages import Control
+from broker_service.routing.gryphon.propagation.parties import Exchanges
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep, recovered_log
@@ -112,26 +113,26 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             opened=self._reached,
             closed=self._cut_off,
         )
-        self._roots = RootSets(tuple(view.behind), tuple(view.members), covering())
+        roots = RootSets(tuple(view.behind), tuple(view.members), covering())
+        self._state = KnownState(view, roots, clock.announced, self._observe)
         self._propagation = Propagation(
             view,
-            self._roots,
+            self._state,
             Exchanges(options.nack_again, _LAST_OFFER),
             ask_after=options.nack_again,
             is_up=self._detours.is_up,
             round_trip=self._detours.round_trip,
             now=context.now,
-            observe=self._observe,
+            require_room=context.require_room,
         )
-        self._propagation.start(clock.announced)
         self._forwarding = Forwarding(view, self._propagation, self, options, self._detours, now=context.now)
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
         self._log_bytes = min(options.log_bytes, context.storage.most_bytes // 2)
         self._log = recovered_log(context, stream, view.leaf, self._log_bytes)
-        self._given = maximum(self._propagation.known, self._vector_given_before(stream))
+        self._given = maximum(self._state.known, self._vector_given_before(stream))
         """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
-        self._stored_version = self._propagation.version
+        self._stored_version = self._state.version
         self._awaited: AwaitedStarts[Interest] = AwaitedStarts()
         self._upkeep = LogUpkeep(self._log, self._forwarding, self._log_bytes)
         self._batching = False
@@ -224,8 +225,6 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             case Head() | Nack() | Silence() | Acknowledge():
                 return self._relay.receive(neighbour, control)
             case _:
-                if declared := declared_bytes(control):
-                    self._context.require_room(declared)
                 return self._propagation.receive(neighbour, control)
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
@@ -259,12 +258,12 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
     def declared(self) -> Iterator[int]:
         view = self._view
         others = (source for source in view.behind if source != view.leaf)
-        return (len(body) for source in others for body in self._roots.received(source).bodies)
+        return (len(body) for source in others for body in self._state.roots.received(source).bodies)
 
     def tables(self) -> Mapping[str, object]:
         return {
-            "vector": {self._brokers[leaf]: time for leaf, time in sorted(self._propagation.known.items())},
-            "roots": {str(node): len(self._roots.received(node)) for node in self._view.behind},
+            "vector": {self._brokers[leaf]: time for leaf, time in sorted(self._state.known.items())},
+            "roots": {str(node): len(self._state.roots.received(node)) for node in self._view.behind},
             "log": self._log.publications.next - self._log.publications.first,
             "bytes": {
                 "log": self._log.bytes,
@@ -312,7 +311,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         return [AnnounceLoss(tuple(clients), position, lost.end)] if clients else []
 
     def is_idle_until(self) -> VirtualTime | None:
-        return None if len(self._subscriptions) else self._propagation.known.get(self._view.leaf, 0)
+        return None if len(self._subscriptions) else self._state.known.get(self._view.leaf, 0)
 
     def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, VirtualTime]) -> list[Action]:
         for leaf, position in leaves.items():
@@ -331,16 +330,16 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
 
     def _raise_given(self) -> bool:
         """Raises the vector of later publications to V_b; false when V_b has not changed since it was stored."""
-        if self._stored_version == self._propagation.version:
+        if self._stored_version == self._state.version:
             return False
-        self._given = maximum(self._propagation.known, self._given)
+        self._given = maximum(self._state.known, self._given)
         return True
 
     def _completed(self, actions: Actions) -> Actions:
         """Actions with V_b stored before them if it has changed, subscriptions that have started announced behind them,
         and messages to the other ends of detours wrapped."""
         if self._raise_given():
-            self._stored_version = self._propagation.version
+            self._stored_version = self._state.version
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
         if settled := self._propagation.dissemination.take_settled_time():
             started = self._awaited.take(settled)

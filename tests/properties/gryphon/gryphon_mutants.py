@@ -275,15 +275,15 @@ class AcknowledgesNewsAtOnce(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        self._propagation.dissemination.receivers = lambda _: ()  # type: ignore[method-assign]
+        self._propagation.parties.receivers = lambda _: ()  # type: ignore[method-assign]
 
     def _handle(self, neighbour: BrokerId, control: Any) -> Actions:
-        dissemination = self._propagation.dissemination
+        parties = self._propagation.parties
         if not isinstance(control, Addition | Change) or neighbour in self._view.peers:
             return super()._handle(neighbour, control)
-        others, actions = dissemination.others(neighbour), list(super()._handle(neighbour, control))
+        others, actions = parties.others(neighbour), list(super()._handle(neighbour, control))
         for party in others:
-            actions += dissemination._owe(party, {control.leaf: control.time})
+            actions += parties.owe(party, {control.leaf: control.time})
         return actions
 
 

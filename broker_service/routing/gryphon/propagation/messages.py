@@ -99,15 +99,4 @@ LABELS: dict[type, str] = {
 """Labels of messages by their headers, for logs."""
 
 
-def declared_bytes(control: Control) -> int:
-    """Bytes of the conjunctions that a message adds to a receiver's sets."""
-    match control:
-        case Addition() | Change():
-            return sum(map(len, control.added))
-        case State() | Reminder():
-            return sum(map(len, control.roots))
-        case _:
-            return 0
-
-
 decode_control: Callable[[bytes], Control] = header_decoder(Control)

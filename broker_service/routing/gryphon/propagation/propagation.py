@@ -31,15 +31,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.asking import Asking
-from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request, send
-from broker_service.routing.gryphon.propagation.exchanges import Exchanges
+from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request
+from broker_service.routing.gryphon.propagation.known_state import KnownState
 from broker_service.routing.gryphon.propagation.messages import (
     Addition,
     Ask,
@@ -52,9 +52,10 @@ from broker_service.routing.gryphon.propagation.messages import (
     Settled,
     State,
 )
+from broker_service.routing.gryphon.propagation.parties import Exchanges, Parties, send
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, decode_conjunction
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafChange
-from broker_service.routing.gryphon.subscriptions.root_sets import Difference, RootSets
+from broker_service.routing.gryphon.subscriptions.root_sets import Difference
 from broker_service.routing.gryphon.timer_keys import AskAgain, GiveUp, Party
 from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import (
@@ -64,12 +65,8 @@ from broker_service.routing.gryphon.virtual_time.vectors import (
     dominates,
     encode_vector,
     part_of,
-    raise_to,
 )
 from broker_service.routing.interface import Action, Actions, MalformedMessageError, TimerKey
-
-Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], None]
-"""Called with a source and the roots that it has added and removed."""
 
 _GIVEN_UP_AFTER: Final = 4
 """Times of a request in which a detour is found to a neighbour, if there is one."""
@@ -84,54 +81,42 @@ class Propagation:
     def __init__(
         self,
         view: LocalView,
-        roots: RootSets,
+        state: KnownState,
         exchanges: Exchanges,
         *,
         ask_after: float,
         is_up: Callable[[BrokerId], bool],
         round_trip: Callable[[BrokerId], float],
         now: Callable[[], float],
-        observe: Observer,
+        require_room: Callable[[int], None],
     ) -> None:
         """`ask_after` is in seconds, the wait for a state besides round trips; `is_up` tells whether a neighbour can be
-        reached, and `round_trip` in how many seconds."""
-        self.known: dict[Leaf, VirtualTime] = {}
-        """The broker's vector V_b: the virtual time up to which it knows the changes of each leaf."""
-        self.version = 0
-        """Number that grows whenever V_b does."""
+        reached, and `round_trip` in how many seconds. `require_room` is that of `RouterContext`."""
         self._view = view
-        self._roots = roots
+        self.state = state
         self._ask_after = ask_after
         self._is_up = is_up
         self._round_trip = round_trip
-        self._observe = observe
-        self.dissemination = Dissemination(
-            view, self.known, exchanges, is_up=is_up, now=now, lost_after=self._lost_after
-        )
+        self._require_room = require_room
+        self.parties = Parties(view, state.known, exchanges, is_up=is_up, now=now)
+        self.dissemination = Dissemination(view, state.known, exchanges, self.parties, lost_after=self._lost_after)
         """News that came through this broker and have not been acknowledged by all around it."""
-        self._asking = Asking(view, self.known, ask_after=ask_after, is_up=is_up, round_trip=round_trip)
+        self._asking = Asking(view, state.known, ask_after=ask_after, is_up=is_up, round_trip=round_trip)
         self._incarnations: dict[BrokerId, int] = {}
-        self._overstated: set[NodeNumber] = set()
-        """Sources that may have fewer roots than are known here (rule 7)."""
-
-    def start(self, announced: VirtualTime) -> None:
-        """Sets the time before which the broker's own leaf has no subscription."""
-        if announced:
-            self.known[self._view.leaf] = announced
 
     def announce(self, change: LeafChange) -> Actions:
         """Propagates a change of the broker's own leaf."""
         view = self._view
-        base = part_of(self.known, (view.leaf,))
+        base = part_of(self.state.known, (view.leaf,))
         added = tuple(each.body for each in change.added)
         news: News
         if change.removed:
             removed = tuple(each.body for each in change.removed)
-            fingerprint = self._roots.received(view.leaf).fingerprint
+            fingerprint = self.state.roots.received(view.leaf).fingerprint
             news = Change(view.leaf, view.leaf, change.time, added, removed, encode_vector(base), fingerprint)
         else:
             news = Addition(view.leaf, view.leaf, change.time, added)
-        parties = self.dissemination.others("")
+        parties = self.parties.others("")
         actions = self._apply(news, change.added, change.removed, parties)
         self.dissemination.request(Request("", {view.leaf: change.time}, parties))
         return [*actions, *self.dissemination.evaluate()]
@@ -169,9 +154,9 @@ class Propagation:
         """Offers what is known here."""
         former = self._incarnations.get(neighbour, incarnation)
         self._incarnations[neighbour] = incarnation
-        node = self._node_of(neighbour)
+        node = _node_of(self._view, neighbour)
         if former != incarnation and len(self._view.members.get(node, ("",))) == 1:
-            self.dissemination.forget(node)
+            self.parties.forget(node)
         return self.dissemination.link_up(neighbour, node)
 
     def link_down(self, neighbour: BrokerId) -> Actions:
@@ -181,17 +166,19 @@ class Propagation:
     # Messages
 
     def _receive_news(self, neighbour: BrokerId, news: News) -> Actions:
-        self._require_source(neighbour, news.source)
+        if size := sum(map(len, news.added)):
+            self._require_room(size)
+        _require_source(self._view, neighbour, news.source)
         if news.leaf not in self._view.behind[news.source] or not 0 < news.time <= MOST_TIME:
             raise MalformedMessageError(f"there is no time {news.time} of leaf {news.leaf} behind {neighbour}")
         added = [decode_conjunction(body) for body in news.added]
         removed = [decode_conjunction(body) for body in news.removed] if isinstance(news, Change) else []
-        base = self._base(news)
+        base = _vector_behind(self._view, news.source, news.base) if isinstance(news, Change) else {}
         needed = {news.leaf: news.time}
-        parties = self.dissemination.receivers(neighbour)
+        parties = self.parties.receivers(neighbour)
         actions: list[Action] = []
-        if not dominates(self.known, needed):
-            if self._applies(news, base):
+        if not dominates(self.state.known, needed):
+            if self.state.applies(news, base):
                 actions += self._apply(news, added, removed, parties)
             else:
                 actions += self._asking.ask(news.source, needed, neighbour)
@@ -199,14 +186,14 @@ class Propagation:
         return [*actions, *self.dissemination.evaluate()]
 
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
-        self._require_source(neighbour, offer.source)
-        needed = self._vector(offer.source, offer.known)
+        _require_source(self._view, neighbour, offer.source)
+        needed = _vector_behind(self._view, offer.source, offer.known)
         actions: list[Action] = []
-        if not dominates(self.known, needed):
+        if not dominates(self.state.known, needed):
             actions = self._asking.ask(offer.source, needed, neighbour)
-        elif offer.source in self._overstated and self._takes(offer.source, needed):
+        elif offer.source in self.state.overstated and self.state.takes(offer.source, needed):
             actions = self._asking.renew(offer.source, neighbour)
-        self.dissemination.request(Request(neighbour, needed, self.dissemination.receivers(neighbour)))
+        self.dissemination.request(Request(neighbour, needed, self.parties.receivers(neighbour)))
         return [*actions, *self.dissemination.evaluate()]
 
     def _receive_ask(self, neighbour: BrokerId, ask: Ask) -> Actions:
@@ -214,78 +201,69 @@ class Propagation:
         if neighbour in view.peers:
             if ask.source not in view.behind or ask.source == view.peers[neighbour]:
                 raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
-            known, roots = part_of(self.known, view.behind[ask.source]), self._roots.received(ask.source)
-            is_overstated = ask.source in self._overstated
+            known, roots = part_of(self.state.known, view.behind[ask.source]), self.state.roots.received(ask.source)
+            is_overstated = ask.source in self.state.overstated
         else:
-            node = self._node_of(neighbour)
+            node = _node_of(self._view, neighbour)
             if ask.source != view.node:
                 raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
-            known, roots = part_of(self.known, view.before[node]), self._roots.announced(node)
-            is_overstated = bool(self._overstated - {node})
+            known, roots = part_of(self.state.known, view.before[node]), self.state.roots.announced(node)
+            is_overstated = bool(self.state.overstated - {node})
         state = Overstated if is_overstated else State
         return (send(neighbour, state(ask.source, encode_vector(known), roots.bodies)),)
 
     def _receive_state(self, neighbour: BrokerId, state: State) -> Actions:
+        if size := sum(map(len, state.roots)):
+            self._require_room(size)
         others = self._view.behind.keys() - {self._view.leaf}
-        if state.source not in (others if neighbour in self._view.peers else {self._node_of(neighbour)}):
+        if state.source not in (others if neighbour in self._view.peers else {_node_of(self._view, neighbour)}):
             raise MalformedMessageError(f"{neighbour} sends a state of source {state.source}")
-        known = self._vector(state.source, state.known)
+        known = _vector_behind(self._view, state.source, state.known)
         roots = [decode_conjunction(body) for body in state.roots]
-        if not self._takes(state.source, known):
+        if not self.state.takes(state.source, known):
             refused = self._asking.refuse(state.source)
             return self._remind(neighbour, state.source) if refused >= _ASKED_IN_VAIN else ()
-        self._replace(state.source, known, roots)
+        self.state.replace(state.source, known, roots)
         self._asking.took(state.source)
         corrections = self._note_exactness(state)
         return [*corrections, *self._asking.end(), *self.dissemination.evaluate()]
 
     def _receive_reminder(self, neighbour: BrokerId, reminder: Reminder) -> Actions:
+        if size := sum(map(len, reminder.roots)):
+            self._require_room(size)
         view = self._view
-        node = self._node_of(neighbour)
+        node = _node_of(self._view, neighbour)
         known = decode_vector(reminder.known)
         if node not in view.members or not known.keys() <= view.before[node]:
             raise MalformedMessageError(f"{neighbour} sends a reminder of leaves that are not behind this node")
         roots = [decode_conjunction(body) for body in reminder.roots]
-        missed = [leaf for leaf, time in known.items() if self.known.get(leaf, 0) < time and leaf != view.leaf]
+        missed = [leaf for leaf, time in known.items() if self.state.known.get(leaf, 0) < time and leaf != view.leaf]
         for source in dict.fromkeys(view.source_of[leaf] for leaf in missed):
-            self._update(source, roots, ())
-            self._overstated.add(source)
-        self._raise(part_of(known, missed))
+            self.state.update(source, roots, ())
+            self.state.overstated.add(source)
+        self.state.raise_to(part_of(known, missed))
         return [*self._asking.end(), *self.dissemination.evaluate()]
 
     def _receive_settled(self, neighbour: BrokerId, settled: Settled) -> Actions:
-        node = self._node_of(neighbour)
+        node = _node_of(self._view, neighbour)
         known = decode_vector(settled.known)
         if not known.keys() <= self._view.source_of.keys():
             raise MalformedMessageError("a vector has leaves that are not in the tree")
-        return self.dissemination.acknowledged(neighbour, node, known)
-
-    # State
-
-    def _applies(self, news: News, base: Vector) -> bool:
-        """True when a change can be applied to the present state (rule 3)."""
-        if isinstance(news, Addition):
-            return self.known.get(news.leaf, 0) >= news.time - 1
-        known = part_of(self.known, self._view.behind[news.source])
-        return known == base and self._roots.received(news.source).fingerprint == news.fingerprint
-
-    def _takes(self, source: NodeNumber, known: Vector) -> bool:
-        """True when a state can take the place of what is known of a source (rule 4)."""
-        return dominates(known, part_of(self.known, self._view.behind[source]))
+        return [*self.parties.acknowledged(neighbour, node, known), *self.dissemination.evaluate()]
 
     def _apply(
         self, news: News, added: Iterable[Conjunction], removed: Iterable[Conjunction], parties: Iterable[Party]
     ) -> list[Action]:
         """Applies a change, and passes it on to parties."""
-        former = self.known.get(news.leaf)
+        former = self.state.known.get(news.leaf)
         nodes = [party.node for party in parties if party.node in self._view.members]
-        fingerprints = {node: self._roots.announced(node).fingerprint for node in nodes}
-        differences = self._update(news.source, added, removed)
-        self._raise({news.leaf: news.time})
+        fingerprints = {node: self.state.roots.announced(node).fingerprint for node in nodes}
+        differences = self.state.update(news.source, added, removed)
+        self.state.raise_to({news.leaf: news.time})
         actions: list[Action] = []
         for party in parties:
             if party.node in fingerprints:
-                base = part_of(self.known, self._view.before[party.node])
+                base = part_of(self.state.known, self._view.before[party.node])
                 if former is None:
                     base.pop(news.leaf, None)
                 else:
@@ -293,7 +271,7 @@ class Propagation:
                 passed = self._own_change(news, differences[party.node], base, fingerprints[party.node])
             else:
                 passed = news
-            actions += self.dissemination.pass_on(party, passed)
+            actions += self.parties.pass_on(party, passed)
         return [*actions, *self._asking.end()]
 
     def _own_change(self, news: News, difference: Difference, base: Vector, fingerprint: int) -> News:
@@ -304,38 +282,19 @@ class Propagation:
         removed = tuple(each.body for each in difference.removed)
         return Change(self._view.node, news.leaf, news.time, added, removed, encode_vector(base), fingerprint)
 
-    def _replace(self, source: NodeNumber, known: Vector, roots: Iterable[Conjunction]) -> None:
-        """Takes a state of a source in place of what is known."""
-        wanted = {root.body for root in roots}
-        self._update(source, roots, [each for each in self._roots.received(source) if each.body not in wanted])
-        self._raise(known)
-
     def _note_exactness(self, state: State) -> list[Action]:
         """Notes that a state was taken, and offers what is known to others where it is exact as none before was."""
         if isinstance(state, Overstated):
-            self._overstated.add(state.source)
+            self.state.overstated.add(state.source)
             return []
-        if state.source not in self._overstated:
+        if state.source not in self.state.overstated:
             return []
-        self._overstated.discard(state.source)
+        self.state.overstated.discard(state.source)
         view, actions = self._view, list[Action]()
         for neighbour in filter(self._is_up, (*view.node_of, *view.peers)):
-            if (node := self._node_of(neighbour)) != state.source:
-                actions += self.dissemination.offer_anew(neighbour, node)
+            if (node := _node_of(self._view, neighbour)) != state.source:
+                actions += self.parties.offer_anew(neighbour, node)
         return actions
-
-    def _update(
-        self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]
-    ) -> Mapping[NodeNumber, Difference]:
-        received = self._roots.received(source)
-        removed = [each for each in removed if each.body in received]
-        added = [each for each in added if each.body not in received]
-        self._observe(source, added, removed)
-        return self._roots.update(source, added, removed)
-
-    def _raise(self, known: Vector) -> None:
-        if raise_to(self.known, known):
-            self.version += 1
 
     # Asking
 
@@ -348,32 +307,29 @@ class Propagation:
         """Reminds a broker of a neighbouring node of what its state of that node lacks (rule 7)."""
         if neighbour not in self._view.members.get(source, ()):
             return ()
-        known = part_of(self.known, self._view.behind[source])
-        return (send(neighbour, Reminder(encode_vector(known), self._roots.received(source).bodies)),)
+        known = part_of(self.state.known, self._view.behind[source])
+        return (send(neighbour, Reminder(encode_vector(known), self.state.roots.received(source).bodies)),)
 
-    # Checks of messages
 
-    def _node_of(self, neighbour: BrokerId) -> NodeNumber:
-        """The node of a neighbour, or its leaf when it is in the same node."""
-        view = self._view
-        node = view.peers.get(neighbour, view.node_of.get(neighbour))
-        if node is None:
-            raise MalformedMessageError(f"{neighbour} is not in a neighbouring node")
-        return node
+def _node_of(view: LocalView, neighbour: BrokerId) -> NodeNumber:
+    """The node of a neighbour, or its leaf when it is in the same node."""
+    node = view.peers.get(neighbour, view.node_of.get(neighbour))
+    if node is None:
+        raise MalformedMessageError(f"{neighbour} is not in a neighbouring node")
+    return node
 
-    def _require_source(self, neighbour: BrokerId, source: NodeNumber) -> None:
-        """Raises `MalformedMessageError` unless a neighbour may send news of a source."""
-        node = self._node_of(neighbour)
-        if source == node or (neighbour in self._view.peers and source in self._view.members):
-            return
-        raise MalformedMessageError(f"{neighbour} sends news of source {source}")
 
-    def _vector(self, source: NodeNumber, data: bytes) -> dict[Leaf, VirtualTime]:
-        """A vector of leaves behind a source. Raises `MalformedMessageError` for any other."""
-        vector = decode_vector(data)
-        if not vector.keys() <= self._view.behind[source]:
-            raise MalformedMessageError(f"a vector has leaves that are not behind node {source}")
-        return vector
+def _require_source(view: LocalView, neighbour: BrokerId, source: NodeNumber) -> None:
+    """Raises `MalformedMessageError` unless a neighbour may send news of a source."""
+    node = _node_of(view, neighbour)
+    if source == node or (neighbour in view.peers and source in view.members):
+        return
+    raise MalformedMessageError(f"{neighbour} sends news of source {source}")
 
-    def _base(self, news: News) -> Vector:
-        return self._vector(news.source, news.base) if isinstance(news, Change) else {}
+
+def _vector_behind(view: LocalView, source: NodeNumber, data: bytes) -> dict[Leaf, VirtualTime]:
+    """A vector of leaves behind a source. Raises `MalformedMessageError` for any other."""
+    vector = decode_vector(data)
+    if not vector.keys() <= view.behind[source]:
+        raise MalformedMessageError(f"a vector has leaves that are not behind node {source}")
+    return vector

@@ -97,6 +97,7 @@ class Forwarding:
         self.counts = Counter[str]()
         """Messages sent, by their labels."""
         self._propagation = propagation
+        self._known_state = propagation.state
         self._path = PATHS[options.paths]
         self._sufficient: dict[tuple[NodeNumber, NodeNumber], tuple[int, int, bool]] = {}
         """The latest answer of `is_sufficient` for each stream and node: digest of the vector, version of V_b, and
@@ -183,10 +184,10 @@ class Forwarding:
     def is_sufficient(self, stream: NodeNumber, node: NodeNumber, digest: int, vector: Vector) -> bool:
         """True when V_b is not below the vector of a digest in any element of a node."""
         cached = self._sufficient.get((stream, node))
-        version = self._propagation.version
+        version = self._known_state.version
         if cached is not None and cached[0] == digest and cached[1] == version:
             return cached[2]
-        known = self._propagation.known
+        known = self._known_state.known
         found = all(known.get(leaf, 0) >= vector.get(leaf, 0) for leaf in self.view.behind[node])
         self._sufficient[stream, node] = (digest, version, found)
         return found

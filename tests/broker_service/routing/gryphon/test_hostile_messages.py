@@ -193,7 +193,7 @@ def state_of(overlay: RouterOverlay) -> object:
     }
     detours = router._detours
     return (
-        dict(router._propagation.known),
+        dict(router._state.known),
         router.tables()["roots"],
         streams,
         dict(detours._found),

@@ -11,8 +11,9 @@ from itertools import combinations, product
 from broker_service.language.relations import covers
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
-from broker_service.routing.gryphon.propagation.exchanges import Exchanges
+from broker_service.routing.gryphon.propagation.known_state import KnownState
 from broker_service.routing.gryphon.propagation.messages import decode_control
+from broker_service.routing.gryphon.propagation.parties import Exchanges
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import ExactCovering
@@ -30,6 +31,7 @@ class Parts:
     """The classes that brokers are made of; a broken variant replaces one."""
 
     propagation: type[Propagation] = Propagation
+    state: type[KnownState] = KnownState
     roots: type[RootSets] = RootSets
     subscriptions: type[LeafSubscriptions[str]] = LeafSubscriptions
     clock: Callable[[int], VirtualClock] = VirtualClock
@@ -176,7 +178,7 @@ class PropagationOverlay:
         broker = self.brokers[name]
         for (home, id), (conjunctions, start) in self.active.items():
             leaf = self.tree.leaves[home]
-            if broker.propagation.known.get(leaf, 0) < start:
+            if broker.propagation.state.known.get(leaf, 0) < start:
                 continue
             roots = broker.roots.received(broker.view.source_of[leaf])
             for conjunction in conjunctions:
@@ -185,13 +187,13 @@ class PropagationOverlay:
 
     def _require_equal(self) -> None:
         announced = {
-            self.tree.leaves[name]: broker.propagation.known.get(self.tree.leaves[name], 0)
+            self.tree.leaves[name]: broker.propagation.state.known.get(self.tree.leaves[name], 0)
             for name, broker in self.brokers.items()
         }
         for name, broker in self.brokers.items():
             if broker.timers or not broker.propagation.dissemination.is_settled:
                 raise StuckError(f"{name} still waits: {broker.timers}")
-            lacking = {leaf for leaf, time in announced.items() if broker.propagation.known.get(leaf, 0) != time}
+            lacking = {leaf for leaf, time in announced.items() if broker.propagation.state.known.get(leaf, 0) != time}
             if lacking:
                 raise StuckError(f"{name} has not the latest news of the leaves {lacking}")
 
@@ -206,15 +208,14 @@ class PropagationOverlay:
         roots = self.parts.roots(tuple(view.behind), tuple(view.members), ExactCovering())
         propagation = self.parts.propagation(
             view,
-            roots,
+            self.parts.state(view, roots, clock.announced, _ignore),
             Exchanges(0.1, 60.0),
             ask_after=0.1,
             is_up=lambda neighbour: self.up[name, neighbour],
             round_trip=lambda _: 0.0,
             now=lambda: self.now,
-            observe=_ignore,
+            require_room=lambda _: None,
         )
-        propagation.start(clock.announced)
         subscriptions = self.parts.subscriptions(clock, ExactCovering())
         self.brokers[name] = ModelBroker(incarnation, propagation, subscriptions, view, roots)
 

@@ -13,6 +13,7 @@ import pytest
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
 from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request
+from broker_service.routing.gryphon.propagation.known_state import KnownState
 from broker_service.routing.gryphon.propagation.messages import (
     Addition,
     Ask,
@@ -24,7 +25,8 @@ from broker_service.routing.gryphon.propagation.messages import (
     State,
     decode_control,
 )
-from broker_service.routing.gryphon.propagation.propagation import Propagation
+from broker_service.routing.gryphon.propagation.parties import Parties
+from broker_service.routing.gryphon.propagation.propagation import Propagation, _vector_behind
 from broker_service.routing.gryphon.subscriptions.conjunction_graph import Node
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
@@ -133,45 +135,47 @@ def test_a_restarted_broker_of_a_node_learns_from_the_others() -> None:
     for number, each in enumerate(WIDE[:3]):
         overlay.subscribe(f"SB{number + 1}", "s", [each])
     overlay.settle()
-    known = overlay.brokers["c1"].propagation.known
+    known = overlay.brokers["c1"].propagation.state.known
     overlay.kill("c1")
     overlay.settle()
-    assert dominates(overlay.brokers["c1"].propagation.known, known)
+    assert dominates(overlay.brokers["c1"].propagation.state.known, known)
 
 
 # Broken variants
 
 
-class IgnoresTheConstraint(Propagation):
-    def _applies(self, news: News, base: Vector) -> bool:
+class IgnoresTheConstraint(KnownState):
+    def applies(self, news: News, base: Vector) -> bool:
         return True
 
 
-class TakesTheConstraintForALowerBound(Propagation):
-    def _applies(self, news: News, base: Vector) -> bool:
-        return super()._applies(news, base) if isinstance(news, Addition) else dominates(self.known, base)
+class TakesTheConstraintForALowerBound(KnownState):
+    def applies(self, news: News, base: Vector) -> bool:
+        return super().applies(news, base) if isinstance(news, Addition) else dominates(self.known, base)
 
 
 class PassesOnNoEmptyChanges(Propagation):
     def __init__(self, *parts: Any, **services: Any) -> None:
         super().__init__(*parts, **services)
-        self.dissemination = OfNoEmptyChanges(
-            self._view, self.known, parts[2], is_up=services["is_up"], now=services["now"], lost_after=lambda: 0.4
-        )
+        parts = (self._view, self.state.known, parts[2])
+        self.parties = OfNoEmptyChanges(*parts, is_up=services["is_up"], now=services["now"])
+        self.dissemination = WaitsForNobody(*parts, self.parties, lost_after=lambda: 0.4)
 
 
-class OfNoEmptyChanges(Dissemination):
+class OfNoEmptyChanges(Parties):
     def pass_on(self, party: Party, news: News) -> list[Action]:
         empty = not news.added and not (isinstance(news, Change) and news.removed)
         return [] if empty else super().pass_on(party, news)
 
+
+class WaitsForNobody(Dissemination):
     def _advance(self, party: Party, request: Request, actions: list[Action]) -> bool:
         return True
 
 
 class TakesVectorsBeforeRoots(Propagation):
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
-        self._raise(self._vector(offer.source, offer.known))
+        self.state.raise_to(_vector_behind(self._view, offer.source, offer.known))
         return super()._receive_offer(neighbour, offer)
 
 
@@ -195,8 +199,8 @@ class StartsWithTheFirstConjunction(LeafSubscriptions[str]):
 
 
 BROKEN = {
-    "ignores the constraint": (Parts(propagation=IgnoresTheConstraint), UnsoundError),
-    "takes the constraint for a lower bound": (Parts(propagation=TakesTheConstraintForALowerBound), UnsoundError),
+    "ignores the constraint": (Parts(state=IgnoresTheConstraint), UnsoundError),
+    "takes the constraint for a lower bound": (Parts(state=TakesTheConstraintForALowerBound), UnsoundError),
     "passes on no empty changes": (Parts(propagation=PassesOnNoEmptyChanges), StuckError),
     "begins the clock anew": (Parts(clock=lambda incarnation: VirtualClock()), UnsoundError),
     "takes vectors before roots": (Parts(propagation=TakesVectorsBeforeRoots), UnsoundError),
@@ -245,7 +249,7 @@ def test_hostile_messages_are_refused_and_change_nothing(sender: str, control: C
     with pytest.raises(MalformedMessageError):
         propagation.receive(sender, control)
     assert propagation.dissemination.is_settled
-    assert propagation.known == {}
+    assert propagation.state.known == {}
 
 
 def test_headers_that_are_no_messages() -> None:

@@ -1,0 +1,243 @@
+"""Parties around a broker, and the exchanges with them: what each has acknowledged, and what is on the way to it.
+
+A *party* is a neighbouring node, of which any member will do; a broker of the same node; or a certain broker whose link
+has just come up. An exchange ends when the party has acknowledged all it is owed. Until then an awaited timer runs, by
+which the sender repeats its offer, to the next member where there are several. The first wait is `again` and twice the
+time that the party took lately; each further one is twice as long as the one before, up to `last`.
+
+A party is sent what it lacks through one of its brokers that can be reached. Another one is chosen when that broker
+fails, or does not answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.overlay.local_view import LocalView
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.propagation.messages import LABELS, Control, News, Offer
+from broker_service.routing.gryphon.timer_keys import Party
+from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
+from broker_service.routing.gryphon.virtual_time.vectors import (
+    Leaf,
+    Vector,
+    dominates,
+    encode_vector,
+    part_of,
+    raise_to,
+)
+from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
+
+_SHARE = 0.125
+"""Weight of the latest measurement in the mean of a party's times, as that of round trips in TCP."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """The exchange with one party."""
+
+    acknowledged: dict[Leaf, VirtualTime] = field(default_factory=dict)
+    owed: dict[Leaf, VirtualTime] = field(default_factory=dict)
+    """On the way; empty when all is acknowledged."""
+    target: BrokerId = ""
+    began: float = 0.0
+    wait: float = 0.0
+    """Seconds until the next repetition."""
+    usual: float = 0.0
+    """Mean time in seconds that the party took to acknowledge."""
+
+
+class Exchanges(dict[Party, Exchange]):
+    """The exchanges with all parties; looking up one that has not begun makes it."""
+
+    def __init__(self, again: float, last: float) -> None:
+        super().__init__()
+        self._again = again
+        self._last = last
+
+    def __missing__(self, party: Party) -> Exchange:
+        exchange = self[party] = Exchange()
+        return exchange
+
+    def has(self, party: Party, needed: Vector) -> bool:
+        """True when a party has acknowledged all of a vector."""
+        return dominates(self[party].acknowledged, needed)
+
+    def is_owed(self, party: Party, needed: Vector) -> bool:
+        """True when what a party has not acknowledged of a vector is on the way."""
+        exchange = self[party]
+        for leaf, time in needed.items():
+            if exchange.acknowledged.get(leaf, 0) < time and exchange.owed.get(leaf, 0) < time:
+                return False
+        return True
+
+    def owe(self, party: Party, needed: Vector, now: float) -> float:
+        """Notes that a vector is on the way to a party; returns the seconds after which to repeat it."""
+        exchange = self[party]
+        if not exchange.owed:
+            exchange.began = now
+            exchange.wait = self._again + 2 * exchange.usual
+        raise_to(exchange.owed, needed)
+        return exchange.wait
+
+    def repeat(self, party: Party) -> float:
+        """Notes that an offer is repeated; returns the seconds after which to repeat it once more."""
+        exchange = self[party]
+        exchange.wait = min(2 * exchange.wait, self._last)
+        return exchange.wait
+
+    def acknowledge(self, party: Party, known: Vector, now: float) -> bool:
+        """Notes an acknowledgement; true when it ends the exchange."""
+        exchange = self[party]
+        raise_to(exchange.acknowledged, known)
+        if not exchange.owed or not dominates(exchange.acknowledged, exchange.owed):
+            return False
+        took = now - exchange.began
+        exchange.usual += _SHARE * (took - exchange.usual) if exchange.usual else took
+        exchange.owed.clear()
+        return True
+
+    def forget(self, party: Party) -> None:
+        """Ends the exchange with a party that has lost its state, or that is not a party any more."""
+        self.pop(party, None)
+
+    def suspend(self, party: Party) -> None:
+        """Ends an exchange because no broker of the party can be reached."""
+        self[party].owed.clear()
+
+
+class Parties:
+    """The parties around one broker, with the exchanges that it has with them."""
+
+    def __init__(
+        self,
+        view: LocalView,
+        known: Vector,
+        exchanges: Exchanges,
+        *,
+        is_up: Callable[[BrokerId], bool],
+        now: Callable[[], float],
+    ) -> None:
+        """`known` is the broker's V_b, a live view; `is_up` tells whether a neighbour can be reached."""
+        self._view = view
+        self._known = known
+        self._exchanges = exchanges
+        self._is_up = is_up
+        self._now = now
+
+    def others(self, neighbour: BrokerId) -> tuple[Party, ...]:
+        """All parties but the node of a neighbour."""
+        node = self._view.node_of.get(neighbour)
+        nodes = [Party(other) for other in self._view.members if other != node]
+        return (*nodes, *(Party(leaf) for leaf in self._view.peers.values()))
+
+    def receivers(self, neighbour: BrokerId) -> tuple[Party, ...]:
+        """The parties that this broker passes news of a neighbour on to (rule 1 of `dissemination`)."""
+        return () if neighbour in self._view.peers else self.others(neighbour)
+
+    def candidates(self, party: Party) -> Iterable[BrokerId]:
+        """The brokers of a party."""
+        if party.member:
+            return (party.member,)
+        if party.node in self._view.members:
+            return self._view.members[party.node]
+        return (broker for broker, leaf in self._view.peers.items() if leaf == party.node)
+
+    def target(self, party: Party, former: BrokerId = "") -> BrokerId:
+        """The broker of a party to send to, another one than a former if possible; empty when none can be reached."""
+        reachable = [broker for broker in self.candidates(party) if self._is_up(broker)]
+        exchange = self._exchanges[party]
+        if not reachable:
+            exchange.target = ""
+        elif former in reachable:
+            exchange.target = reachable[(reachable.index(former) + 1) % len(reachable)]
+        elif exchange.target not in reachable:
+            exchange.target = reachable[0]
+        return exchange.target
+
+    def pass_on(self, party: Party, news: News) -> list[Action]:
+        """Sends a change to a party if it can be reached."""
+        target = self.target(party)
+        if not target:
+            return []
+        wait = self._exchanges.owe(party, {news.leaf: news.time}, self._now())
+        return [send(target, news), SetTimer(party, wait, awaited=True)]
+
+    def owe(self, party: Party, needed: Vector) -> list[Action]:
+        """Offers to a party what it lacks; ends the exchange when it cannot be reached."""
+        target = self.target(party)
+        if not target:
+            self._exchanges.suspend(party)
+            return [CancelTimer(party)]
+        wait = self._exchanges.owe(party, needed, self._now())
+        return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
+
+    def repeat(self, party: Party) -> list[Action]:
+        """Offers again, to another broker if there is one. Ends the exchange without actions when none is in reach."""
+        exchange = self._exchanges[party]
+        target = self.target(party, exchange.target)
+        if not target:
+            self._exchanges.suspend(party)
+            return []
+        return [*self._offers(party, target), SetTimer(party, self._exchanges.repeat(party), awaited=True)]
+
+    def acknowledged(self, neighbour: BrokerId, node: NodeNumber, known: Vector) -> list[Action]:
+        """A neighbour has acknowledged a vector, for itself and for its node."""
+        actions: list[Action] = []
+        for member in ("", neighbour):
+            party = Party(node, member)
+            if party in self._exchanges and self._exchanges.acknowledge(party, known, self._now()):
+                actions.append(CancelTimer(party))
+        return actions
+
+    def offer_all(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
+        """Offers a neighbour what is known here, if anything is."""
+        view = self._view
+        shared = view.before[node] if node in view.members else view.shared
+        needed = part_of(self._known, shared)
+        return self.owe(Party(node, neighbour), needed) if needed else []
+
+    def offer_anew(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
+        """Offers a neighbour what is known here, though it may have acknowledged the vector before."""
+        self._exchanges.forget(Party(node, neighbour))
+        return self.offer_all(neighbour, node)
+
+    def cut_off(self, neighbour: BrokerId) -> list[Action]:
+        """A neighbour cannot be reached: offers to the next brokers of its node what was on the way to it."""
+        actions: list[Action] = []
+        for party in list(self._exchanges):
+            exchange = self._exchanges[party]
+            if party.member == neighbour:
+                self._exchanges.forget(party)
+                actions.append(CancelTimer(party))
+            elif exchange.owed and exchange.target == neighbour:
+                actions += self.owe(party, {})
+        return actions
+
+    def forget(self, node: NodeNumber) -> None:
+        """The only broker of a node, or of a leaf, has lost its state."""
+        for party in list(self._exchanges):
+            if party.node == node:
+                self._exchanges.forget(party)
+
+    def _offers(self, party: Party, target: BrokerId) -> list[Action]:
+        """Offers of all sources of which a party has not acknowledged what it is owed."""
+        view = self._view
+        if party.node in view.members:
+            known = part_of(self._known, view.before[party.node])
+            return [send(target, Offer(view.node, encode_vector(known)))]
+        exchange = self._exchanges[party]
+        lacking = [leaf for leaf, time in exchange.owed.items() if exchange.acknowledged.get(leaf, 0) < time]
+        sources = dict.fromkeys(view.source_of[leaf] for leaf in lacking)
+        return [
+            send(target, Offer(source, encode_vector(part_of(self._known, view.behind[source])))) for source in sources
+        ]
+
+
+def send(neighbour: BrokerId, control: Control) -> Send:
+    """The action that sends a control message."""
+    message = Message(Kind.CONTROL, "", header=encode_header(control), hops=1)
+    return Send(neighbour, message, label=LABELS[type(control)], ahead=True)
