@@ -46,7 +46,10 @@ _ANY_ROUTING = (scenarios.TID_FIXED, scenarios.CBF, scenarios.OCTOPIA, scenarios
 TARGETS: Sequence[Target] = (
     Target(
         "tid",
-        _of(f"{_ROUTING}.tid", "router", "bindings", "forwarding", "propagation", "publications", "tables", "routes"),
+        (
+            *_of(f"{_ROUTING}.tid", "router", "trees", "bindings", "propagation", "tables", "routes"),
+            *_of(f"{_ROUTING}.tid", "forwarding", "publications"),
+        ),
         (scenarios.TID_FIXED, scenarios.TID_DYNAMIC, scenarios.TID_LINE, scenarios.TID_LATE),
     ),
     Target(

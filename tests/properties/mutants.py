@@ -87,7 +87,7 @@ class FloodsPublications(TidRouter):
         if message.kind is not Kind.PUBLISH:
             return actions
         onward = Message(message.kind, message.id, message.body, message.header, message.hops + 1)
-        return [*actions, *self._broadcast(onward, neighbour)]
+        return [*actions, *self._trees.broadcast(onward, neighbour)]
 
 
 class KeepsEveryAdvertisement(TidRouter):
@@ -96,7 +96,7 @@ class KeepsEveryAdvertisement(TidRouter):
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         known = message.kind is Kind.ADVERTISE and message.id in self._advertisements
         actions = super().receive(neighbour, message)
-        return self._broadcast(message, neighbour) if known else actions
+        return self._trees.broadcast(message, neighbour) if known else actions
 
 
 class LosesWhatChangesTrees(TidRouter):

@@ -16,15 +16,15 @@ Unlike a withdrawn tree, a lost one may come back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from broker_service.messages import BrokerId
 from broker_service.routing.common.bounds import MOST_BROKERS
-from broker_service.routing.common.identifiers import Home
+from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.tid.routes import TreeId
-from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRow
+from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable, SubscriptionRow
 
 
 class Tree(NamedTuple):
@@ -59,12 +59,20 @@ def announced_by(
 class KnownIncarnations:
     """The latest known incarnation of every broker."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, configured: Callable[[BrokerId], int | None]) -> None:
+        """`configured` is `latest_incarnation` of `RouterContext`."""
+        self._configured = configured
         self._latest: dict[BrokerId, int] = {home.broker: home.incarnation}
 
     def is_former(self, home: Home) -> bool:
         """True when a later incarnation of the broker is known."""
         return home.incarnation < self._latest.get(home.broker, 0)
+
+    def require_possible(self, broker: BrokerId, incarnation: int) -> None:
+        """Raises `MalformedMessageError` for an incarnation that a broker cannot have."""
+        latest = self._configured(broker)
+        if incarnation < 1 or (latest is not None and incarnation > latest):
+            raise MalformedMessageError(f"{broker} has no incarnation {incarnation}")
 
     def learn(self, broker: BrokerId, incarnation: int) -> bool:
         """Notes an incarnation; False when it, or a later one, was known.
@@ -77,3 +85,8 @@ class KnownIncarnations:
             raise MalformedMessageError(f"{broker} is one broker more than the {MOST_BROKERS} that an overlay has")
         self._latest[broker] = incarnation
         return True
+
+
+def is_void(tid: TreeId, trees: SubscriptionRoutingTable, incarnations: KnownIncarnations) -> bool:
+    """True when a tree has ended for good."""
+    return tid in trees.withdrawn or incarnations.is_former(split_id(tid)[0])

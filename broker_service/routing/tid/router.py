@@ -48,7 +48,6 @@ from broker_service.routing.interface import (
     Matcher,
     RouterContext,
     RoutesComposites,
-    Send,
     TimerKey,
 )
 from broker_service.routing.tid.bindings import Bindings
@@ -56,8 +55,6 @@ from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
     Lost,
     Restarted,
-    advertise_message,
-    decode_advertise,
     decode_subscribe,
     decode_unsubscribe,
 )
@@ -66,7 +63,14 @@ from broker_service.routing.tid.placement.messages import PlacementMessage
 from broker_service.routing.tid.placement.setup import make_units
 from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.publications import Publications
-from broker_service.routing.tid.reconciliation import Announcement, Binding, KnownIncarnations, Tree, announced_by
+from broker_service.routing.tid.reconciliation import (
+    Announcement,
+    Binding,
+    KnownIncarnations,
+    Tree,
+    announced_by,
+    is_void,
+)
 from broker_service.routing.tid.routes import Route, TreeId
 from broker_service.routing.tid.tables import (
     AdvertisementRow,
@@ -74,6 +78,7 @@ from broker_service.routing.tid.tables import (
     SubscriptionRoutingTable,
     SubscriptionRow,
 )
+from broker_service.routing.tid.trees import Trees
 
 decode_control: Callable[[bytes], Restarted | Lost | PlacementMessage] = header_decoder(
     Restarted | Lost | PlacementMessage
@@ -86,7 +91,6 @@ class TidRouter(DispatchingRouter, RoutesComposites):
     def __init__(self, context: RouterContext[TidOptions]) -> None:
         self._context = context
         self._home = Home(context.broker, context.incarnation)
-        self._neighbours = tuple(context.links)
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable(self._advertisements.rooted)
         self._matching: Matcher[SubscriptionRow] = context.matcher()
@@ -95,8 +99,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         self._bindings = Bindings(
             self._home, self._subscriptions, self._matching, self._propagation, context.report_dropped
         )
-        self._incarnations = KnownIncarnations(self._home)
-        self._latest_incarnation = context.latest_incarnation
+        self._incarnations = KnownIncarnations(self._home, context.latest_incarnation)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
             context.links, context.options.reconcile_after
         )
@@ -104,13 +107,23 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
         self._units = make_units(context, self._advertisements, self._incarnations, self._bindings.intersects)
         self._exchange = self._units.exchange
+        self._trees = Trees(
+            self._home,
+            tuple(context.links),
+            self._advertisements,
+            incarnations=self._incarnations,
+            bindings=self._bindings,
+            propagation=self._propagation,
+            reconciliation=self._reconciliation,
+            exchange=self._exchange,
+        )
         super().__init__(
             {
                 Kind.PUBLISH: self._publications.receive,
                 Kind.SUBSCRIBE: self._receive_subscription,
                 Kind.UNSUBSCRIBE: self._receive_unsubscription,
-                Kind.ADVERTISE: self._receive_advertisement,
-                Kind.UNADVERTISE: self._receive_unadvertisement,
+                Kind.ADVERTISE: self._trees.receive,
+                Kind.UNADVERTISE: self._trees.receive_end,
                 Kind.CONTROL: self._receive_control,
                 Kind.COMPOSE: self._units.receive_unit,
                 Kind.DETECTION: self._units.detections.receive,
@@ -121,13 +134,10 @@ class TidRouter(DispatchingRouter, RoutesComposites):
 
     def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
         body = encode_predicates(advertisement.predicates)
-        entry = AdvertisementRow(id, body, None, (), self._home, advertisement)
-        self._advertisements.add(entry)
-        self._exchange.announced(id)
-        return [*self._broadcast(self._advertise_message(entry, 0), None), *self._bindings.bind_local(entry)]
+        return self._trees.announce(AdvertisementRow(id, body, None, (), self._home, advertisement))
 
     def unadvertise(self, client: ClientId, id: str) -> Actions:
-        return self._withdraw_advertisement(id, None)
+        return self._trees.withdraw(id, None)
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
@@ -171,87 +181,25 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         entry = self._subscriptions.get(message.id)
         return [] if entry is None else self._bindings.withdraw(entry, tids, neighbour)
 
-    def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """A tree ends from its root outwards: a copy from elsewhere may have overtaken publications on the tree.
-
-        Such a copy goes up the tree, because a broker above that waits for a link may learn of the end in no other way.
-        """
-        row = self._advertisements.get(message.id)
-        if row is None or row.last_hop is None or row.last_hop == neighbour:
-            return self._withdraw_advertisement(message.id, neighbour)
-        if row.ending:
-            return []
-        row.ending = True
-        if self._reconciliation.is_up(row.last_hop):
-            return [Send(row.last_hop, message)]
-        return [self._reconciliation.set_timer(row.last_hop)]
-
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         news = decode_control(message.header)
         if isinstance(news, Restarted):
-            self._require_possible(news)
+            self._incarnations.require_possible(news.broker, news.incarnation)
             forgotten, of_units = self._forget_former_incarnations(news, neighbour)
             return [*forgotten, *of_units]
         if isinstance(news, Lost):
             return self._receive_lost(neighbour, news.tid)
         return self._units.receive_control(neighbour, news)
 
-    def _require_possible(self, news: Restarted) -> None:
-        """Raises `MalformedMessageError` for an incarnation that a broker cannot have."""
-        latest = self._latest_incarnation(news.broker)
-        if news.incarnation < 1 or (latest is not None and news.incarnation > latest):
-            raise MalformedMessageError(f"{news.broker} has no incarnation {news.incarnation}")
-
     def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
         """The neighbour has lost a tree, and with it the subscriptions that it has passed on along it."""
         row = self._advertisements.get(tid)
         if row is not None and row.last_hop == neighbour:
-            return self._give_up_tree(row)
+            return self._trees.give_up(row)
         actions: list[Action] = []
         for entry in self._subscriptions.bound_to(tid):
             actions += self._bindings.withdraw(entry, (tid,), neighbour)
-        return actions + self._offer(neighbour, row) if row is not None else actions
-
-    def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Rule 1: the first copy counts, but never one that came through this very broker.
-
-        When that one comes from this broker's last hop of the tree, two brokers hang below each other, and the tree is
-        given up.
-        """
-        path = tuple(map(sys.intern, decode_advertise(message.header).path))
-        root, _ = split_id(message.id)
-        if self._is_void(message.id):
-            return []
-        known = self._advertisements.get(message.id)
-        if len(set(path)) < len(path):
-            raise MalformedMessageError("its path leads through one broker twice")
-        if self._home.broker in path:
-            return self._give_up_tree(known) if known is not None and known.last_hop == neighbour else []
-        self._reconciliation.confirm(neighbour, Tree(message.id))
-        if known is not None:
-            return self._renew_path(known, neighbour, message, path)
-        entry = AdvertisementRow(message.id, message.body, neighbour, path, root)
-        self._advertisements.add(entry)
-        onward = self._advertise_message(entry, message.hops)
-        return [
-            *self._broadcast(onward, neighbour),
-            *self._bindings.bind_local(entry),
-            *self._propagation.renew(neighbour, (entry.id,)),
-            *self._exchange.announced(entry.id),
-        ]
-
-    def _renew_path(
-        self, row: AdvertisementRow, neighbour: BrokerId, message: Message, path: tuple[BrokerId, ...]
-    ) -> Actions:
-        """A tree reaches this broker by another path since a broker on it was restarted.
-
-        All brokers behind must learn it; otherwise a broker on the new path, restarted in turn, would accept the tree
-        from its own descendants.
-        """
-        if row.last_hop != neighbour or row.path == path:
-            return []
-        row.path = path
-        return self._broadcast(self._advertise_message(row, message.hops), neighbour)
+        return actions + self._trees.offer(neighbour, row) if row is not None else actions
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
         """Rule 2, at a broker on the path: store the routes, and follow each tree further."""
@@ -259,7 +207,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         home, number = split_id(message.id)
         if self._incarnations.is_former(home) or home == self._home:
             return []
-        tids = {sys.intern(tid): self._is_void(tid) for tid in header.tids}
+        tids = {sys.intern(tid): is_void(tid, self._advertisements, self._incarnations) for tid in header.tids}
         known = self._subscriptions.get(message.id)
         entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
         if not self._advertisements.rooted.isdisjoint(tids):
@@ -296,13 +244,13 @@ class TidRouter(DispatchingRouter, RoutesComposites):
             actions.append(self._reconciliation.set_timer(neighbour))
         rows = tuple(self._advertisements)
         for row in rows:
-            actions += self._offer(neighbour, row)
+            actions += self._trees.offer(neighbour, row)
         actions += self._propagation.renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
         return actions + of_units
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Nothing changes yet, because the neighbour may come back with its tables; dynamic routing sees the status."""
-        return [self._reconciliation.set_timer(neighbour)] if self._ending_through(neighbour) else []
+        return [self._reconciliation.set_timer(neighbour)] if self._trees.ending_through(neighbour) else []
 
     def timer(self, key: TimerKey) -> Actions:
         if not isinstance(key, Reconcile):
@@ -311,50 +259,19 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         actions: list[Action] = []
         if not self._reconciliation.is_up(neighbour):
             # It can announce nothing, but trees that are known to have ended end here, too.
-            for row in self._ending_through(neighbour):
-                actions += self._give_up_tree(row)
+            for row in self._trees.ending_through(neighbour):
+                actions += self._trees.give_up(row)
             return actions
         overdue = self._reconciliation.take_overdue(neighbour)
         for tree in sorted(item for item in overdue if isinstance(item, Tree)):
             known = self._advertisements.get(tree.tid)
             if known is not None and known.last_hop == neighbour:
-                actions += self._give_up_tree(known)
+                actions += self._trees.give_up(known)
         for binding in sorted(item for item in overdue if isinstance(item, Binding)):
             entry = self._subscriptions.get(binding.subscription)
             if entry is not None:
                 actions += self._bindings.withdraw(entry, (binding.tid,), neighbour)
         return actions
-
-    def _ending_through(self, neighbour: BrokerId) -> list[AdvertisementRow]:
-        return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
-
-    def _offer(self, neighbour: BrokerId, row: AdvertisementRow) -> list[Action]:
-        """Offers a tree to a neighbour, unless the tree ends or leads through it.
-
-        The neighbour would refuse a path through itself, so leaving out that offer saves a message and nothing else
-        (tests/broker_service/routing/tid/test_offers.py).
-        """
-        if row.ending or row.last_hop == neighbour or neighbour in row.path:
-            return []
-        return [Send(neighbour, self._advertise_message(row, len(row.path)))]
-
-    # Advertisements and subscriptions of clients and neighbours
-
-    def _withdraw_advertisement(self, tid: TreeId, source: BrokerId | None) -> list[Action]:
-        known = self._advertisements.withdraw(tid)
-        self._bindings.unbind_all(tid)
-        if known is None:
-            return []
-        return [*self._broadcast(Message(Kind.UNADVERTISE, tid), source), *self._exchange.forget(tid)]
-
-    def _give_up_tree(self, row: AdvertisementRow) -> list[Action]:
-        """The tree does not reach this broker any more; a tree that is known to end is withdrawn for good."""
-        if row.ending:
-            return self._withdraw_advertisement(row.id, None)
-        self._advertisements.remove(row.id)
-        self._bindings.unbind_all(row.id)
-        lost = Message(Kind.CONTROL, row.id, b"", encode_header(Lost(row.id)))
-        return [*self._broadcast(lost, None), *self._exchange.forget(row.id)]
 
     def _forget_former_incarnations(self, restarted: Restarted, source: BrokerId) -> tuple[list[Action], list[Action]]:
         """All state of a broker's earlier incarnations is void. Their trees end too, without an unadvertisement.
@@ -368,7 +285,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         broker = restarted.broker
         trees = dict.fromkeys((*self._advertisements.rooted_at(broker), *self._subscriptions.trees_of(broker)))
         for tid in trees:
-            if self._is_void(tid):
+            if is_void(tid, self._advertisements, self._incarnations):
                 self._advertisements.remove(tid)
                 self._bindings.unbind_all(tid)
                 actions += self._exchange.forget(tid)
@@ -377,19 +294,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
                 self._subscriptions.remove(entry)
                 self._bindings.index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
-        return [*self._broadcast(message, source), *actions], self._units.restarted(restarted.broker)
-
-    def _is_void(self, tid: TreeId) -> bool:
-        """True when a tree has ended for good."""
-        return tid in self._advertisements.withdrawn or self._incarnations.is_former(split_id(tid)[0])
-
-    # Messages
-
-    def _broadcast(self, message: Message, source: BrokerId | None) -> list[Action]:
-        return [Send(neighbour, message) for neighbour in self._neighbours if neighbour != source]
-
-    def _advertise_message(self, row: AdvertisementRow, hops: int) -> Message:
-        return advertise_message(row, self._home.broker, hops + 1)
+        return [*self._trees.broadcast(message, source), *actions], self._units.restarted(restarted.broker)
 
     def declared(self) -> Iterator[int]:
         return chain(self._advertisements.declared(), self._subscriptions.declared(), self._units.declared())

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import Send
-from broker_service.routing.tid import TidRouter
-from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertise
+from broker_service.routing.tid.messages import AdvertiseHeader, advertise_message, decode_advertise
 from broker_service.routing.tid.tables import AdvertisementRow
+from broker_service.routing.tid.trees import Trees
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above
 from tests.proof import tried
@@ -85,10 +85,10 @@ def as_it_is() -> Iterator[None]:
 def offering_to_all() -> Iterator[None]:
     """Brokers offer trees to those that the path leads through, too."""
 
-    def offer(self: TidRouter, neighbour: BrokerId, row: AdvertisementRow) -> list[Send]:
-        return [] if row.ending else [Send(neighbour, self._advertise_message(row, len(row.path)))]
+    def offer(self: Trees, neighbour: BrokerId, row: AdvertisementRow) -> list[Send]:
+        return [] if row.ending else [Send(neighbour, advertise_message(row, self._home.broker, len(row.path) + 1))]
 
-    with mock.patch.object(TidRouter, "_offer", offer):
+    with mock.patch.object(Trees, "offer", offer):
         yield
 
 
@@ -99,7 +99,7 @@ def accepting_all() -> Iterator[None]:
     def without_path(header: bytes) -> AdvertiseHeader:
         return AdvertiseHeader(decode_advertise(header).path[-1:])
 
-    with offering_to_all(), mock.patch("broker_service.routing.tid.router.decode_advertise", without_path):
+    with offering_to_all(), mock.patch("broker_service.routing.tid.trees.decode_advertise", without_path):
         yield
 
 
