@@ -245,7 +245,7 @@ class HostRecord(msgspec.Struct, kw_only=True):
     speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET
     """Its speed beside that of the calibrated host; not set where either is not known."""
     logs: list[str] = []
-    """Names of the log files whose times are of this host's clock."""
+    """Names of the log files whose times are of this host's clock; empty until the host has sent them."""
     offsets: list[ClockOffset] = []
     """In order of time; empty for the host that keeps the run's clock."""
 

@@ -77,7 +77,12 @@ class Follower:
             version=self.version,
             over=self._over,
             variants=[tally.shown(since) for tally in self._tallies.values()],
+            awaited_hosts=[] if manifest is None else self._awaited_hosts(manifest),
         )
+
+    def _awaited_hosts(self, manifest: Manifest) -> list[str]:
+        """The hosts that have sent no logs yet, or whose logs were removed since."""
+        return [host.name for host in manifest.hosts if not host.logs or not self._logs.keys() >= set(host.logs)]
 
     def _files(self) -> list[Path]:
         with suppress(OSError):

@@ -122,3 +122,5 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """True for a run that has ended."""
     variants: list[ShownVariant]
     """The variants that have begun."""
+    awaited_hosts: list[str] = []
+    """The hosts of the run whose logs are not there, or not all of them."""

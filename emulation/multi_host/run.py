@@ -46,7 +46,7 @@ from record import manifest
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
-from record.manifest import Manifest, RungChoice
+from record.manifest import HostRecord, Manifest, RungChoice
 from record.program import program_digest
 from scenario.faults import CountReached, FaultSchedule
 
@@ -225,6 +225,7 @@ class HostsRun:
         record = write_manifest(
             self._plan, self._paths, runtime, links, clock=provenance.CLOCK, program=program_digest(),
             at_rest=charged_costs(load_calibration()),
+            hosts=[HostRecord(name=member.name, address=member.address) for member in self._members],
         )  # fmt: skip
         self._write_share_requests(runtime.name, links.name)
         return record

@@ -21,7 +21,7 @@ from record.errors import DISK_IS_FULL, unusable_directory
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import MOVEMENTS, SITES, TOPOLOGY, UNDERLAY, log_files
 from record.host_speed import HostSpeed
-from record.manifest import ChargedCosts, Manifest, PhaseName, RungChoice, VariantRecord
+from record.manifest import ChargedCosts, HostRecord, Manifest, PhaseName, RungChoice, VariantRecord
 from topology.files import save as save_overlay
 from topology.mobility.movement_files import to_bonnmotion
 from topology.model import Overlay
@@ -55,8 +55,9 @@ def write_manifest(
     at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET,
     host_speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET,
     calibration_origin: str | msgspec.UnsetType = msgspec.UNSET,
+    hosts: Sequence[HostRecord] = (),
 ) -> Manifest:
-    """Writes the manifest of a run that is about to begin, and returns it."""
+    """Writes the manifest of a run that is about to begin, and returns it. `hosts` are those that share the run."""
     record = Manifest(
         run_id=plan.run_id,
         created=plan.created.isoformat(timespec="seconds"),
@@ -76,6 +77,7 @@ def write_manifest(
         git_revision=provenance.git_revision(),
         clock=clock,
         host=provenance.host(),
+        hosts=list(hosts),
     )
     manifest.write(record, paths.directory)
     return record

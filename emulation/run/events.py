@@ -46,6 +46,9 @@ class VariantEvents:
         self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock, deployment.sites)
         self._motion = OverlayMotion(changes, deployment.overlay.links, trace, clock)
         self._verifier = _verifier(plan, deployment) if self._faulty else None
+        self._dilation, self._join = plan.scenario.dilation, plan.scenario.timeline.join
+        self._run_phase = 0
+        """Time at which the run phase begins."""
         self._looks: Looks | None = None
 
     @property
@@ -83,6 +86,7 @@ class VariantEvents:
 
     def begin(self, start: int) -> None:
         """The workload begins at this time."""
+        self._run_phase = start + round(self._join * SECOND)
         self._fault_run.begin(start)
         self._motion.begin(start)
         if self._verifier is not None:
@@ -162,7 +166,8 @@ class VariantEvents:
             done = described(actions)
             more = f" and {len(done) - _SHOWN} more" if len(done) > _SHOWN else ""
             self._context.log.info("faults", variant=self._variant, done=", ".join(done))
-            self._context.announce(f"{self._variant}: {', '.join(done[:_SHOWN])}{more}")
+            at = (self._deployment.clock() - self._run_phase) / (self._dilation * SECOND)
+            self._context.announce(f"{self._variant}, run{at:+.1f}s: {', '.join(done[:_SHOWN])}{more}")
 
 
 def _verifier(plan: VariantPlan, deployment: Deployment) -> FaultVerifier:

@@ -73,24 +73,26 @@ class Snapshot:
         return min(1.0, max(0.0, (self.clock() - self.phase_begin) / (self.phase_end - self.phase_begin)))
 
     def length(self) -> str:
-        """The length of the phase in parentheses, in virtual time and in the user's where these differ.
+        """The length of the phase in parentheses, with the real time that it is expected to take where that differs.
 
         Empty while its end is not known.
         """
         if self.phase_end is None:
             return ""
         whole = self.phase_end - self.phase_begin
-        if self.speed is None:
-            return f"({duration(whole)})"
-        here = f", about {duration(max(1.0, whole / self.speed))} here" if self.speed else ""
-        return f"({duration(whole)} of virtual time{here})"
+        if self.speed is not None:
+            real = f"about {duration(max(1.0, whole / self.speed))} of real time" if self.speed else "as fast as this host"
+            return f"({duration(whole)} of virtual time, {real})"
+        if self.dilation != 1:
+            return f"({duration(whole / self.dilation)} of the scenario's time, {duration(whole)} of real time)"
+        return f"({duration(whole)})"
 
     def until(self, moment: float) -> str:
-        """The user's expected wait for a moment of the run's time."""
+        """The user's expected wait for a moment of the run's time. It is named where virtual time is another."""
         ahead = moment - self.clock()
         if self.speed is None:
             return duration(ahead)
-        return duration(ahead / self.speed) if self.speed else f"{duration(ahead)} of virtual time"
+        return f"{duration(ahead / self.speed)} of real time" if self.speed else f"{duration(ahead)} of virtual time"
 
     def stretched(self) -> str | None:
         """Position of the phase in the scenario's time; None where that is the run's time, or the end is not known."""
@@ -166,7 +168,7 @@ def counters(snapshot: Snapshot) -> str:
     if (stretched := snapshot.stretched()) is not None:
         parts.append(stretched)
     if snapshot.speed:
-        parts.append(f"virtual time {snapshot.clock():.1f} s, {snapshot.speed:.1f} times as fast as real")
+        parts.append(f"virtual time {snapshot.clock():.1f} s, {snapshot.speed:.1f} times as fast as real time")
     return "  ".join(parts)
 
 

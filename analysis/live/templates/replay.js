@@ -36,9 +36,18 @@ class Replay {
       }
       this.variants.get(given.name).take(given);
     }
+    this.tellAwaited(state.awaited_hosts ?? []);
     this.part("variant").value = this.current ?? "";
     this.part("variant").parentElement.hidden = this.variants.size < 2;
     this.offerPublications();
+  }
+
+  // Hosts whose logs are missing, so that nobody takes a part of the overlay for the whole.
+  tellAwaited(hosts) {
+    const logs = `Without the logs of ${hosts.join(", ")}`, part = this.part("awaited");
+    part.hidden = !hosts.length;
+    this.set("awaited", this.over ? `${logs}, which are not there: what happened at their brokers and clients is not shown.`
+      : `${logs} so far: hosts send them when the run is over.`);
   }
 
   choose(name) {
@@ -61,7 +70,7 @@ class Replay {
   draw() {
     const { variant, part } = this;
     if (!variant?.frames.length) {
-      part("sentence").textContent = this.over ? "Nothing was logged." : "Nothing has been logged yet: brokers and clients start.";
+      part("sentence").textContent = this.over ? "No node's log is there." : "Nothing has been logged yet: brokers and clients start.";
       return;
     }
     const followed = this.followed, [begin, end] = this.span;

@@ -17,7 +17,9 @@ from analysis.pipeline import analyze
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.figures import Figure
+from record import manifest
 from record.files import LOGS, MANIFEST
+from record.manifest import HostRecord
 from scenario.loading import load_text
 
 SCENARIO = """
@@ -123,3 +125,17 @@ def test_damaged_lines_and_a_directory_without_a_manifest_are_survived(run: Path
     assert not Follower(tmp_path).look()
     shutil.copy(run / MANIFEST, tmp_path)
     assert finished(tmp_path).variants == finished(run).variants
+
+
+def test_hosts_are_awaited_until_all_of_their_logs_are_there(run: Path, tmp_path: Path) -> None:
+    """One that has sent nothing yet, and one whose log was removed, are named; one whose logs are there is not."""
+    shutil.copytree(run, tmp_path, dirs_exist_ok=True)
+    record = manifest.read(tmp_path)
+    record.hosts = [HostRecord(name=name) for name in ("left", "middle", "right")]
+    manifest.write(record, tmp_path)
+    assert finished(tmp_path).awaited_hosts == ["left", "middle", "right"]
+    record.hosts[0].logs, record.hosts[1].logs = ["B1.jsonl"], ["B2.jsonl", "B3.jsonl"]
+    manifest.write(record, tmp_path)
+    (tmp_path / LOGS / "B3.jsonl").unlink()
+    assert finished(tmp_path).awaited_hosts == ["middle", "right"]
+    assert finished(run).awaited_hosts == []

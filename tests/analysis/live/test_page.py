@@ -60,6 +60,13 @@ def test_a_run_that_has_not_begun_says_so(tmp_path: Path) -> None:
     assert "Nothing has been logged yet" in shown(live_page(Follower(tmp_path).state()), tmp_path, 1280)
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_hosts_whose_logs_are_missing_are_named(tmp_path: Path) -> None:
+    """A reader must not take the part that is shown for the whole."""
+    text = shown(replay_page(msgspec.structs.replace(STATE, awaited_hosts=["left", "right"])), tmp_path, 1280)
+    assert "Without the logs of left, right, which are not there" in text
+
+
 def test_no_name_ends_the_script_that_holds_it() -> None:
     assert "<" not in in_script(msgspec.json.encode(STATE).decode())
     assert "<b>" not in replay_page(STATE)
