@@ -16,8 +16,8 @@ from analysis.live.frames import ShownVariant, State, Strike
 from analysis.pipeline import analyze
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
-from record.figures import Figure
 from record import manifest
+from record.figures import Figure
 from record.files import LOGS, MANIFEST
 from record.manifest import HostRecord
 from scenario.loading import load_text

@@ -76,6 +76,25 @@ def test_slices_of_every_way_add_up_to_the_delay_of_the_notification(run: Path, 
     assert not any("not in the log" in seen.name for seen in viewed.slices)
 
 
+def test_flows_and_counters_are_as_a_viewer_needs_them(viewed: Viewed) -> None:
+    assert len(viewed.sources) > 1000 and sum(map(len, viewed.counters.values())) > 100
+    assert viewed.wrong_flows() == viewed.wrong_counters() == []
+
+
+def test_a_wrong_flow_and_a_wrong_counter_are_named(content: bytes) -> None:
+    """One flow ends twice, another nowhere, and a counter goes back in time."""
+    trace = Trace.FromString(content)
+    ending = [packet.track_event for packet in trace.packet if packet.track_event.terminating_flow_ids]
+    (first,), (second,) = (event.terminating_flow_ids for event in ending[:2])
+    ending[1].terminating_flow_ids[0] = first
+    counting = [packet for packet in trace.packet if packet.track_event.type == packet.track_event.COUNTER]
+    counting[0].timestamp = counting[-1].timestamp + 1
+    seen = view(trace.SerializeToString())
+    assert f"flow {first}: 1 begins and 2 ends" in seen.wrong_flows()
+    assert f"flow {second}: 1 begins and 0 ends" in seen.wrong_flows()
+    assert len(seen.wrong_counters()) == 1
+
+
 def test_a_wrong_span_is_found(run: Path, content: bytes) -> None:
     """A microsecond that a link's slice has too much is named with the notification."""
     trace = Trace.FromString(content)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 
 from analysis.generated.trace_file_pb2 import Trace, TrackEvent
 
@@ -85,6 +86,24 @@ class Viewed:
             if sorted(shown[name]) != sorted(expected):
                 found.append(f"{name}: {shown[name]} ns in slices, {expected} ns in the tables")
         return found
+
+    def wrong_flows(self) -> list[str]:
+        """A sentence for each flow that does not lead from one slice to a later one, as a viewer's arrows do."""
+        leaving, arriving = (
+            Counter(flow for seen in [*self.slices, *self.instants] for flow in flows(seen))
+            for flows in (attrgetter("leaving"), attrgetter("arriving"))
+        )
+        found = [f"flow {flow}: {leaving[flow]} begins and {arriving[flow]} ends" for flow in leaving | arriving
+                 if (leaving[flow], arriving[flow]) != (1, 1)]  # fmt: skip
+        for seen in self.slices:
+            for flow in seen.arriving:
+                if (source := self.sources.get(flow)) is not None and source.begin > seen.begin:
+                    found.append(f"flow {flow}: {source.name} begins after {seen.name}")
+        return found
+
+    def wrong_counters(self) -> list[str]:
+        """The counters whose samples are not in order of time."""
+        return [name for (_, name), samples in self.counters.items() if samples != sorted(samples, key=itemgetter(0))]
 
 
 def view(content: bytes) -> Viewed:
