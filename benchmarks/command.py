@@ -55,6 +55,7 @@ BENCHMARKS = (
     Benchmark("startup", seconds=95, quick_seconds=35),
     Benchmark("capacity", seconds=780),
     Benchmark("live", seconds=540),
+    Benchmark("replay", seconds=35, quick_seconds=15),
     Benchmark("simulation", seconds=225, quick_seconds=15),
     Benchmark("side_by_side", seconds=65),
     Benchmark("motion", seconds=45),

@@ -81,7 +81,9 @@ class Snapshot:
             return ""
         whole = self.phase_end - self.phase_begin
         if self.speed is not None:
-            real = f"about {duration(max(1.0, whole / self.speed))} of real time" if self.speed else "as fast as this host"
+            real = "as fast as this host"
+            if self.speed:
+                real = f"about {duration(max(1.0, whole / self.speed))} of real time"
             return f"({duration(whole)} of virtual time, {real})"
         if self.dilation != 1:
             return f"({duration(whole / self.dilation)} of the scenario's time, {duration(whole)} of real time)"
