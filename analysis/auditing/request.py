@@ -37,6 +37,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
         links=_links(run.overlays[variant.name]),
         sites=run.sites.get(variant.name, ()),
         publishers=frozenset(variant.planned or ()),
+        programs=frozenset(variant.programs or ()),
         time_dilation=variant.time_dilation,
         whole_log=variant.logged is None,
         service_mean=0.0 if service is None else service.mean * SECOND,

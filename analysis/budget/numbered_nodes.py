@@ -1,4 +1,5 @@
-"""The nodes of a variant by number, and those that work for a broker on its host: relay, and driver of subscribers."""
+"""The nodes of a variant by number, and those that work for a broker on its host: relay, and whoever acts for
+its clients."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from analysis.auditing.hops.asked import AskedVariant
+from analysis.auditing.hops.asked import PROGRAMS, AskedVariant
 from analysis.auditing.hops.table import Numbers
 from analysis.reading.event_table import NOBODY
 from record.processors import RELAY
@@ -23,6 +24,8 @@ class NumberedNodes:
         self._numbers = {name: number for number, name in enumerate(self.names)}
         self._relays = self._of_each(asked.relay_of)
         self._subscribers = self._of_each(asked.subscribers_of)
+        self._programs = self._numbers.get(PROGRAMS, NOBODY)
+        self._only_programs = np.array([asked.only_programs(site) for site in asked.sites], dtype=np.bool_)
         self._several = len(relays) > 1
 
     def relays(self, senders: Numbers, receivers: Numbers) -> Sequence[Numbers]:
@@ -34,9 +37,14 @@ class NumberedNodes:
         far = self._relays[receivers]
         return [near, np.where(far == near, NOBODY, far)]
 
-    def subscribers(self, brokers: Numbers) -> Numbers:
-        """The drivers of brokers' clients that do not publish; `NOBODY` for one that is not known."""
-        return self._subscribers[brokers]
+    def notified(self, brokers: Numbers, sites: Numbers) -> Numbers:
+        """The nodes that get notifications from brokers for clients on sites, or beside their broker: the drivers of
+        clients that do not publish, or, where all clients of a site are programs, the relay of these; `NOBODY` for one
+        that is not known."""
+        drivers = self._subscribers[brokers]
+        if not self._only_programs.any():
+            return drivers
+        return np.where((sites != NOBODY) & self._only_programs[sites], self._programs, drivers)
 
     def _of_each(self, beside: Callable[[str], str]) -> Numbers:
         return np.array([self._numbers.get(beside(node), NOBODY) for node in self._nodes], dtype=np.int64)

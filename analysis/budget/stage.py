@@ -197,10 +197,10 @@ class _Budget:
 
     def _tellings(self) -> Tellings:
         last = self._stays(self.notices[:, NoticeColumn.ARRIVAL], self.notices[:, NoticeColumn.NOTIFIED])
-        drivers = self.nodes.subscribers(last.broker)
         struck = self._struck(last.broker, last.turn, last.end)
         access = AccessLinks.to_clients(self.variant.asked.sites)
         sites = self.notices[:, NoticeColumn.SITE]
+        drivers = self.nodes.notified(last.broker, sites)
         access_struck = struck_access(self.variant.asked, sites, last.turn, last.end)
         return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck, sites, access, access_struck)
 

@@ -57,6 +57,6 @@ class Discovery:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
         if self._request.broker_program in command:
             return self._request.brokers.get(Path(f"/proc/{pid}/ns/net").stat().st_ino)
-        if self._request.driver_program in command:
+        if any(program in command for program in self._request.acting_programs):
             return Path(command[-1]).stem
         return RELAY if self._request.relay_program in command else None

@@ -16,6 +16,7 @@ class SamplingRequest(msgspec.Struct, frozen=True, kw_only=True):
     brokers: dict[int, str]
     """Brokers by the number of their network namespace."""
     broker_program: str
-    driver_program: str
+    acting_programs: tuple[str, ...]
+    """Programs that act for clients, whose commands have their configuration's path as the last argument."""
     relay_program: str
-    """Arguments that commands of these programs have; that of a driver has its configuration's path as the last."""
+    """Arguments that commands of these programs have."""

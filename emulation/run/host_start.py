@@ -23,7 +23,7 @@ from emulation.run.drivers import DriverProcess, Drivers
 from emulation.run.host_share import HostShare
 from emulation.run.observation import link_checks
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
-from emulation.run.program_clients import RELAY_PROGRAM, ProgramClients
+from emulation.run.program_clients import PROGRAM_RELAY, ProgramClients
 from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
 from emulation.runtimes.host_overlay import HostOverlay, broker_addresses, host_configs
@@ -135,7 +135,7 @@ class HostStart:
         loopback_only(namespaces)
         config = self._write_relay(network, namespaces)
         programs = ProgramClients(
-            DriverProcess(PROGRAMS, config, context.paths.run_id, context.journal, RELAY_PROGRAM),
+            DriverProcess(PROGRAMS, config, context.paths.run_id, context.journal, PROGRAM_RELAY),
             ClientPrograms(plan.programs, context.paths, plan.name, plan.scenario.timeline, context.journal),
         )
         self._exits.enter_context(programs)

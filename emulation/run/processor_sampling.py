@@ -18,6 +18,7 @@ from emulation.host.run_paths import RunPaths
 from emulation.network.relay.handle import RELAY_PROGRAM
 from emulation.processors.request import SamplingRequest
 from emulation.run.drivers import DRIVER_PROGRAM
+from emulation.run.program_clients import PROGRAM_RELAY
 from emulation.runtimes.interface import BROKER_PROGRAM
 from record.files import PROCESSORS
 from topology.link_properties import BrokerId
@@ -44,7 +45,7 @@ def sampling_request(paths: RunPaths, variant: str, pids: Mapping[BrokerId, int]
         file=str((paths.directory / PROCESSORS).absolute()),
         brokers={Path(f"/proc/{pid}/ns/net").stat().st_ino: broker for broker, pid in pids.items()},
         broker_program=BROKER_PROGRAM,
-        driver_program=DRIVER_PROGRAM,
+        acting_programs=(DRIVER_PROGRAM, PROGRAM_RELAY),
         relay_program=RELAY_PROGRAM,
     )
 

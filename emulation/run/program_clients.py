@@ -15,7 +15,7 @@ from emulation.run.client_programs import ClientPrograms, ProgramEnding
 from emulation.run.drivers import DriverProcess
 from record.errors import HostError
 
-RELAY_PROGRAM = "emulation.drivers.program_relay"
+PROGRAM_RELAY = "emulation.drivers.program_relay"
 """The module that the relay executes."""
 _END_WITHIN = 10.0
 """Seconds that the relay gets to write its log down."""

@@ -22,6 +22,8 @@ PUBLISHERS = "publishers"
 """The driver of clients that publish."""
 SUBSCRIBERS = "subscribers"
 """The driver of clients that do not publish."""
+PROGRAMS = "programs"
+"""The relay of clients that are programs of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ class AskedVariant:
     """Sites of clients, by number."""
     publishers: frozenset[str] = frozenset()
     """Clients that publish, whose brokers acknowledge that."""
+    programs: frozenset[str] = frozenset()
+    """Clients that are programs of their own."""
     time_dilation: float = 1.0
     whole_log: bool = True
     """False where brokers logged a sample of publications, so that it is not known what travelled besides."""
@@ -93,17 +97,29 @@ class AskedVariant:
         here = [site for site in self.sites if (site.broker, site.name) == (source, target)]
         return sum(client in self.publishers for site in here for client in site.clients)
 
-    def sending_at(self, end: str) -> str:
-        """The process that sends at an end of a link: a broker, or the driver of publishers for a site."""
-        return PUBLISHERS if end in self._site_names else end
+    def sending_at(self, end: str) -> Sequence[str]:
+        """The processes that send at an end of a link: a broker, or those that act for a site's clients."""
+        return self._acting_at(end, PUBLISHERS)
 
-    def receiving_at(self, end: str) -> str:
-        """The process that receives at an end of a link: a broker, or the driver of subscribers for a site."""
-        return SUBSCRIBERS if end in self._site_names else end
+    def receiving_at(self, end: str) -> Sequence[str]:
+        """The processes that receive at an end of a link: a broker, or those that act for a site's clients."""
+        return self._acting_at(end, SUBSCRIBERS)
+
+    def only_programs(self, site: Site) -> bool:
+        """True where all clients of a site are programs."""
+        return bool(site.clients) and self.programs.issuperset(site.clients)
+
+    def _acting_at(self, end: str, driver: str) -> Sequence[str]:
+        site = self._site_of.get(end)
+        if site is None:
+            return (end,)
+        if self.only_programs(site):
+            return (PROGRAMS,)
+        return (driver,) if self.programs.isdisjoint(site.clients) else (driver, PROGRAMS)
 
     @cached_property
-    def _site_names(self) -> frozenset[str]:
-        return frozenset(site.name for site in self.sites)
+    def _site_of(self) -> Mapping[str, Site]:
+        return {site.name: site for site in self.sites}
 
     def struck_on_link(self, source: str, target: str) -> Times:
         """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""

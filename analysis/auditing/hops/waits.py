@@ -41,8 +41,9 @@ def waits_of(source: str, target: str, written: Numbers, arrived: Numbers, asked
     nearby = np.zeros(len(written), dtype=np.int64)
     departures, arrivals = (written, written + close), (arrived - close, arrived)
     relays = dict.fromkeys((asked.relay_of(source), asked.relay_of(target)), (departures, arrivals))
-    ends = asked.sending_at(source), asked.receiving_at(target)
-    for node, spans in {ends[0]: (departures,), **relays, ends[1]: (arrivals,)}.items():
+    senders = dict.fromkeys(asked.sending_at(source), (departures,))
+    receivers = dict.fromkeys(asked.receiving_at(target), (arrivals,))
+    for node, spans in {**senders, **relays, **receivers}.items():
         times = asked.processors.get(node)
         if times is None:
             continue

@@ -48,7 +48,7 @@ def request(file: Path) -> SamplingRequest:
         file=str(file),
         brokers={Path("/proc/self/ns/net").stat().st_ino: "B1"},
         broker_program="a.broker",
-        driver_program="a.driver",
+        acting_programs=("a.driver", "a.programs"),
         relay_program="a.relay",
     )
 
@@ -78,10 +78,15 @@ def sampled(file: Path) -> tuple[Counter[str], ProcessorSampling]:
 
 def test_nodes_that_come_and_go_are_sampled_with_all_their_threads(tmp_path: Path) -> None:
     sampling = sampler(tmp_path / "processors.jsonl")
-    first = [node("30", "a.broker"), node("0", "a.driver", "/somewhere/driver-2.json")]
+    first = [
+        node("30", "a.broker"),
+        node("0", "a.driver", "/somewhere/driver-2.json"),
+        node("0", "a.programs", "/somewhere/programs.json"),
+    ]
     stranger = node("0", "another program")
     try:
         first[1].wait(20)
+        first[2].wait(20)
         restarted = node("0", "a.relay")
         restarted.wait(20)
         stranger.wait(20)
@@ -93,9 +98,9 @@ def test_nodes_that_come_and_go_are_sampled_with_all_their_threads(tmp_path: Pat
         sampling.stdin.close()
         assert sampling.wait(5) == 0
     ran, last = sampled(tmp_path / "processors.jsonl")
-    assert ran.keys() == {"B1", "driver-2", RELAY}
+    assert ran.keys() == {"B1", "driver-2", "programs", RELAY}
     assert all(195_000 <= time <= 400_000 for time in ran.values()), ran
-    assert (last.processes, last.unread) == (3, 0)
+    assert (last.processes, last.unread) == (4, 0)
     assert last.used < 0.02 * last.seconds + 0.1, "the first search reads all processes of the host"
     assert last.looks > 10 * last.seconds
 

@@ -12,7 +12,10 @@ from analysis.auditing.hops.links import link_reading
 from analysis.auditing.hops.readings import HopTally, LinkReading
 from analysis.auditing.hops.services import service_reading
 from analysis.auditing.hops.table import HopTable, paired
+from analysis.auditing.hops.waits import waits_of
 from analysis.auditing.link_audit import link_audit
+from analysis.budget.numbered_nodes import NumberedNodes
+from analysis.reading.event_table import NOBODY
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.log_tally import LogTally
 from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
@@ -22,6 +25,7 @@ from record.manifest import VariantRecord
 from record.time_units import MILLISECOND, SECOND
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
+from topology.sites import Site
 
 COUNT = 200
 EVERY = 50 * MILLISECOND
@@ -139,3 +143,31 @@ def test_the_time_to_the_turn_is_told_apart() -> None:
     found = service_reading(variant, broker, turns, asked).turns
     assert (found.messages, found.whole / MILLISECOND) == (2, 17)
     assert (found.waiting / MILLISECOND, found.earlier / MILLISECOND, found.service / MILLISECOND) == (4, 4, 8)
+
+
+SITE = Site("far", "B", ("S", "W"), LinkProperties(delay=ASKED), LinkProperties(delay=ASKED))
+
+
+@pytest.mark.parametrize(
+    ("programs", "node", "told"),
+    [
+        (("S", "W"), "programs", True),
+        (("S", "W"), "subscribers", False),
+        (("W",), "programs", True),
+        (("W",), "subscribers", True),
+        ((), "programs", False),
+        ((), "subscribers", True),
+    ],
+)
+def test_who_acts_for_clients_of_a_site_may_hold_up_what_comes_for_them(
+    programs: tuple[str, ...], node: str, told: bool
+) -> None:
+    written, arrived = np.array([SECOND]), np.array([SECOND + 30 * MILLISECOND])
+    held = {node: waits(arrived.tolist(), 6 * MILLISECOND)}
+    asked = AskedVariant(links={}, sites=(SITE,), programs=frozenset(programs), processors=held)
+    found = waits_of("B", "far", written, arrived, asked)
+    assert (bool(found.disturbed[0]), bool(found.at_most[0])) == (told, told)
+    (notified,) = NumberedNodes(("B", "programs", "subscribers"), asked).notified(np.array([0]), np.array([0]))
+    assert notified == (1 if len(programs) == 2 else 2)
+    (beside,) = NumberedNodes(("B", "programs", "subscribers"), asked).notified(np.array([0]), np.array([NOBODY]))
+    assert beside == 2
