@@ -6,6 +6,9 @@ nothing else to reach, and prints a `Connecting` line. Once every program has op
 each of a program, by a socket made inside the site, and passes the broker's welcome on. So programs, which wait for
 their welcome, begin together with the drivers' clients. Frames are passed on byte for byte, in both directions, each
 once the other end has room for it, and logged before (`seen_program`). It ends as a driver does.
+
+A program that a fault ends is ended by the parent, and its connection to the broker is reset here, as the kernel of a
+host does for a process that crashes. For one that is frozen, nothing is read from that connection.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import logging
 import socket
 import sys
 import time
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +33,12 @@ from broker_service.tracing.trace_writer import FileTrace
 from broker_service.transport.channel import Call, dial
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
+from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, decode_client_frame
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver import STATUS_TICKS, SiteEnd
-from emulation.drivers.instructions import Instruction, Start
+from emulation.drivers.instructions import Instruction, Leave, Pause, Resume, Return, Start
 from emulation.drivers.parent import report, serve
 from emulation.drivers.seen_program import HandedOver, NonsenseError, SeenProgram, SeenStream
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Told
@@ -49,6 +54,8 @@ PORT = 7000
 """The port of a program's broker, at 127.0.0.1 of its own namespace."""
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes of a frame from a broker."""
+_DIAL_ATTEMPTS = 2
+"""Longest back-offs that an attempt to connect to a broker may take."""
 _MOST_STREAMS = 64
 """Streams of one program at a time."""
 STALLED = 5 * SECOND
@@ -83,6 +90,10 @@ class RelayConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Programs by the names of their clients."""
     message_bytes: int = 1 << 20
     """Largest frame that brokers take of clients."""
+    heartbeat: float = 1.0
+    """Seconds of which ten without a sign of life from the broker's host end a stream."""
+    reconnect_last: float = 1.0
+    """Half the seconds that opening a stream to a broker may take."""
     keeps_accepted: bool = False
     """True as in `DriverConfig`: the acknowledgement of each publication is logged."""
 
@@ -125,6 +136,9 @@ class ProgramRelay:
         self._passages: set[_Passage] = set()
         self._waiting = dict.fromkeys(ends)
         """Programs that have opened no stream yet."""
+        self._away: set[str] = set()
+        """Programs that a fault has ended."""
+        self._paused: set[str] = set()
         self._told: set[Told] = set()
         self._begun = asyncio.Event()
         self._ticking: asyncio.Task[None] | None = None
@@ -143,11 +157,34 @@ class ProgramRelay:
         self._ticking = asyncio.create_task(Ticker(self._trace, self._recorder, (STATUS_TICKS, self._report)).run())
 
     def follow(self, instruction: Instruction) -> None:
-        """Lets programs begin; what drivers are told besides is not for programs."""
-        if isinstance(instruction, Start):
-            self._clients.clock_offset = instruction.clock_offset
-            delay = (instruction.start - time.monotonic_ns()) / SECOND
-            asyncio.get_running_loop().call_later(max(0.0, delay), self._begun.set)
+        """Lets programs begin, and does its part in their faults; what drivers are told besides is not for programs."""
+        match instruction:
+            case Start(start, clock_offset):
+                self._clients.clock_offset = clock_offset
+                delay = (start - time.monotonic_ns()) / SECOND
+                asyncio.get_running_loop().call_later(max(0.0, delay), self._begun.set)
+            case Leave(clients):
+                self._away.update(clients)
+                for passage in self._passages_of(clients):
+                    passage.call.reset()
+            case Return(clients):
+                self._away.difference_update(clients)
+            case Pause(clients):
+                self._paused.update(clients)
+                for passage in self._passages_of(clients):
+                    passage.call.pause_reading()
+            case Resume(clients):
+                self._resume(clients)
+
+    def _passages_of(self, clients: Container[str]) -> list[_Passage]:
+        return [passage for passage in self._passages if passage.client in clients]
+
+    def _resume(self, clients: Sequence[str]) -> None:
+        self._paused.difference_update(clients)
+        for passage in self._passages_of(clients):
+            passage.call.resume_reading()
+            if passage.waits_since is not None:  # a frozen program cannot read
+                passage.waits_since = time.monotonic_ns()
 
     async def close(self) -> None:
         """Ends all streams and the log."""
@@ -169,8 +206,9 @@ class ProgramRelay:
             del self._waiting[client]
             self._report_streams()
         await self._begun.wait()
-        site = self._config.programs[client].site
-        call = await dial(site.address, SESSION, _LARGEST_BROKER_FRAME, site.socket)
+        if client in self._away:
+            raise RpcError(StatusCode.UNAVAILABLE, "a fault has ended this program")
+        call = await self._dial(self._config.programs[client].site)
         passage = _Passage(client, stream, call, SeenStream(self._seen[client]))
         self._passages.add(passage)
         try:
@@ -179,6 +217,17 @@ class ProgramRelay:
             self._passages.discard(passage)
             passage.seen.end()
             call.close()
+
+    async def _dial(self, site: SiteEnd) -> Call:
+        """Opens a stream to the broker of a site. Raises `RpcError` when none answers in time: the program may try
+        again, and finds a network that works again sooner than the kernel, which repeats ever more rarely."""
+        try:
+            async with asyncio.timeout(_DIAL_ATTEMPTS * self._config.reconnect_last):
+                call = await dial(site.address, SESSION, _LARGEST_BROKER_FRAME, site.socket)
+        except TimeoutError:
+            raise RpcError(StatusCode.UNAVAILABLE, f"{site.broker} does not answer") from None
+        call.expect_signs_of_life(SILENT_HEARTBEATS * self._config.heartbeat)
+        return call
 
     async def _pass(self, passage: _Passage) -> None:
         """Passes frames on until the broker's side has ended."""
@@ -229,7 +278,7 @@ class ProgramRelay:
         except MalformedFrameError as error:
             reason = f"{broker} sent a frame that cannot be read: {error}"
         except RpcError as error:
-            if passage.stream.error is not None:
+            if passage.stream.error is not None or passage.client in self._away:
                 raise
             reason = f"{broker}: {error.details}"
         if welcomed:
@@ -256,7 +305,9 @@ class ProgramRelay:
     def _report(self) -> None:
         now = time.monotonic_ns()
         for passage in self._passages:
-            if passage.waits_since is not None and not passage.told and now - passage.waits_since > STALLED:
+            if passage.client in self._paused or passage.waits_since is None or passage.told:
+                continue
+            if now - passage.waits_since > STALLED:
                 passage.told = True
                 text = f"has not read for {STALLED // SECOND} s; what comes for it waits at its broker"
                 self._tell(passage.client, text)

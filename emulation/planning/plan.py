@@ -31,7 +31,6 @@ from record.manifest import ChosenDilation, PlannedOperations, PlannedPublicatio
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
-from scenario.faults.conditions import Away
 from scenario.model import AUTO, Scenario, Variant
 from scenario.sections.brokers import OneBroker
 from scenario.sections.clients import ProgramSection
@@ -286,9 +285,7 @@ class Plan:
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
                     "`--runtime container`; `brokerlab doctor` names what containers need"
                 )
-            schedule = variant.schedule()
-            require_possible(schedule, runtime)
-            _require_no_program_away(schedule, variant.programs)
+            require_possible(variant.schedule(), runtime)
 
 
 def _require_programs(programs: Mapping[str, ProgramSection], runtime: str) -> None:
@@ -300,17 +297,6 @@ def _require_programs(programs: Mapping[str, ProgramSection], runtime: str) -> N
         )
     for client, program in programs.items():
         require_program(program.command, f"clients.programs.{client}.command")
-
-
-def _require_no_program_away(schedule: FaultSchedule, programs: Container[str]) -> None:
-    """Raises `HostError` for a fault that is to end a client program."""
-    for entry, condition in schedule.conditions:
-        if isinstance(condition, Away):
-            for client in condition.target.clients:
-                if client in programs:
-                    raise HostError(
-                        f"{entry.name}: {client} is a client program, which no fault ends; name another one"
-                    )
 
 
 def _require_foreign(foreign: ForeignProgram | None, runtime: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from typing import Self
 
 from emulation.drivers.program_relay import PORT
 from emulation.host.journal import Journal, Resource
-from emulation.host.processes import ProcessIdentity, await_end, identify
+from emulation.host.processes import ProcessIdentity, await_end, identify, processes_started_with
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import run_in_namespace
@@ -62,6 +62,15 @@ class _Running:
     identity: ProcessIdentity | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Everything that a start of a program needs."""
+
+    namespace: int
+    """A process in its network namespace."""
+    output: Path
+
+
 @dataclass(slots=True)
 class ClientPrograms:
     """The programs of one variant; leaving the context ends them."""
@@ -72,6 +81,7 @@ class ClientPrograms:
     timeline: Timeline
     """In the time that really passes."""
     journal: Journal
+    _places: dict[str, _Place] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -94,7 +104,9 @@ class ClientPrograms:
         directory.mkdir(exist_ok=True)
         for number, (client, program) in enumerate(self.programs.items(), 1):
             output = directory / f"{number}-{re.sub(r'[^A-Za-z0-9_-]', '_', client)[:64]}.log"
-            self._start_one(client, program, namespaces[client], output)
+            output.write_bytes(b"")
+            self._places[client] = _Place(namespaces[client], output)
+            self._start_one(client, program)
 
     def ended(self) -> Iterator[ProgramEnding]:
         """The programs that have ended by themselves since the last call."""
@@ -120,10 +132,37 @@ class ClientPrograms:
             elif (code := running.process.returncode) not in (0, -signal.SIGTERM, 128 + signal.SIGTERM):
                 yield ProgramEnding(client, f"{_in_words(code, running.output)}, when it was asked to end")
 
-    def _start_one(self, client: str, program: ProgramSection, namespace: int, output: Path) -> None:
-        name, defaults = _name(client), Resources()
+    def end(self, clients: Iterable[str]) -> None:
+        """Ends those of these clients that are programs and run, as a crash of their host does."""
+        for client in clients:
+            if client in self._running:
+                self._end(client)
+
+    def start_again(self, clients: Iterable[str]) -> None:
+        """Starts those of these clients that are programs and do not run. Raises `HostError`."""
+        for client in clients:
+            if client in self._places and client not in self._running:
+                self._start_one(client, self.programs[client])
+
+    def pause(self, clients: Iterable[str]) -> None:
+        """Freezes those of these clients that are programs, with all that they have started."""
+        for process in self._processes_of(clients):
+            process.kill(signal.SIGSTOP)
+
+    def resume(self, clients: Iterable[str]) -> None:
+        """Undoes `pause`."""
+        for process in self._processes_of(clients):
+            process.kill(signal.SIGCONT)
+
+    def _processes_of(self, clients: Iterable[str]) -> Iterator[ProcessIdentity]:
+        for client in clients:
+            if client in self._running:
+                yield from processes_started_with(_PROGRAM_VARIABLE, self._mark(client))
+
+    def _start_one(self, client: str, program: ProgramSection) -> None:
+        name, defaults, place = _name(client), Resources(), self._places[client]
         command = [
-            "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
+            "nsenter", f"--net=/proc/{place.namespace}/ns/net", "--",
             "prlimit", f"--data={program.memory or defaults.memory}",
             f"--nproc={program.processes or defaults.processes}", f"--fsize={_LOG_BYTES}", "--core=0", "--",
             *unprivileged(self.paths, name, *(Path(part) for part in program.command if part.startswith("/"))), "--",
@@ -131,7 +170,7 @@ class ClientPrograms:
         ]  # fmt: skip
         self.journal.creating(Resource.PROCESS, name)
         try:
-            with output.open("wb") as printed:
+            with place.output.open("ab") as printed:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed,
                     env=self._environment(client, program), cwd="/", start_new_session=True,
@@ -139,7 +178,7 @@ class ClientPrograms:
         except OSError as error:
             raise HostError(f"clients.programs.{client}: cannot start it: {error}") from error
         self.journal.started(name, process.pid)
-        self._running[client] = _Running(process, output, identify(process.pid))
+        self._running[client] = _Running(process, place.output, identify(process.pid))
 
     def _environment(self, client: str, program: ProgramSection) -> dict[str, str]:
         timeline = self.timeline

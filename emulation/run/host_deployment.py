@@ -107,13 +107,19 @@ class HostDeployment:
         self._network = start.network(self._driver)
         self.overlay = start.brokers(self._network)
         self._drivers = start.clients(self._network, self._note_ended_brokers)
-        self.sites: LiveSites = HostSites(self._plan.sites, self._drivers)
         self._programs = start.programs(self._network, self._note_ended_brokers)
+        self.sites: LiveSites = HostSites(self._plan.sites, self._drivers, self._programs)
         start.sample_processors(self._network)
         run_id, foreign = self._context.paths.run_id, self._plan.foreign
         addresses = self.overlay.brokers.addresses
         self.fault_observer = HostObserver(
-            self._network, addresses, run_id, foreign, sites=self._plan.sites, cut=self.overlay.expected.cut
+            self._network,
+            addresses,
+            run_id,
+            foreign,
+            sites=self._plan.sites,
+            cut=self.overlay.expected.cut,
+            programs=self._plan.programs,
         )
         self._exits.callback(self.fault_observer.close)
         if (hold := self._context.hold) is not None:

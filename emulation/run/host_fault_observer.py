@@ -30,6 +30,8 @@ from topology.sites import ClientHost, Site
 
 WATCHED_FOR = 0.35
 """Seconds for which processes are watched: more than three intervals between measurements of a broker's event loop."""
+_RETURN_TAKES = 3.0
+"""Seconds that clients of drivers may take to open their sessions again. A program has to start, too."""
 _ESTABLISHED = "01"
 """The state of a connection, as the kernel lists it."""
 ERROR = 0.5e-3
@@ -42,7 +44,7 @@ class HostObserver:
     patience = 0.5
     start_takes = 6.0
     stop_takes = 3.0
-    return_takes = 3.0
+    return_takes = _RETURN_TAKES
     look_takes = 2.5
     looks_again = 0.3
 
@@ -55,14 +57,17 @@ class HostObserver:
         *,
         sites: Iterable[Site] = (),
         cut: Container[LinkDirection] = (),
+        programs: Container[str] = (),
     ) -> None:
         """`addresses` are those of the brokers' control services; `foreign` are brokers that are not brokerlab's.
-        `cut` are the directions that are cut at any time."""
+        `cut` are the directions that are cut at any time. `programs` are clients that are programs of their own."""
         self._network = network
         self._addresses = addresses
         self._foreign = foreign
         self._cut = cut
         self._sites = {site.name: site for site in sites}
+        if any(client in programs for site in self._sites.values() for client in site.clients):
+            self.return_takes = _RETURN_TAKES + self.start_takes
         self._controls = BrokerControls(addresses)
         self._run_id = run_id
 

@@ -196,12 +196,15 @@ class HostStart:
             client: ProgramEnd(namespace, _site_end(site_of[client], addresses, network))
             for client, namespace in namespaces.items()
         }
+        limits = plan.scenario.brokers.limits
         config = RelayConfig(
             name=PROGRAMS,
             variant=plan.name,
             log=str(log_file(paths.logs, PROGRAMS)),
             programs=ends,
-            message_bytes=plan.scenario.brokers.limits.message_bytes,
+            message_bytes=limits.message_bytes,
+            heartbeat=limits.heartbeat,
+            reconnect_last=limits.reconnect_last,
             keeps_accepted=plan.promises.keeps_accepted,
         )
         path = paths.variant(plan.name) / f"{PROGRAMS}.json"

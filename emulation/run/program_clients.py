@@ -9,7 +9,7 @@ from queue import Empty
 from types import TracebackType
 from typing import Self
 
-from emulation.drivers.instructions import Start
+from emulation.drivers.instructions import Leave, Pause, Resume, Return, Start
 from emulation.drivers.status import DriverStatus
 from emulation.run.client_programs import ClientPrograms, ProgramEnding
 from emulation.run.drivers import DriverProcess
@@ -72,6 +72,26 @@ class ProgramClients:
     def begin(self, start: int, clock_offset: int) -> None:
         """Lets the programs begin at that time."""
         self.relay.instruct(Start(start, clock_offset))
+
+    def end(self, clients: tuple[str, ...]) -> None:
+        """Ends those of these clients that are programs, because of a fault."""
+        self.relay.instruct(Leave(clients))
+        self.programs.end(clients)
+
+    def come_back(self, clients: tuple[str, ...]) -> None:
+        """Starts those of these clients again. Raises `HostError`."""
+        self.relay.instruct(Return(clients))
+        self.programs.start_again(clients)
+
+    def pause(self, clients: tuple[str, ...]) -> None:
+        """Freezes those of these clients that are programs."""
+        self.programs.pause(clients)
+        self.relay.instruct(Pause(clients))
+
+    def resume(self, clients: tuple[str, ...]) -> None:
+        """Undoes `pause`."""
+        self.relay.instruct(Resume(clients))
+        self.programs.resume(clients)
 
     def endings(self) -> Iterator[ProgramEnding]:
         """Programs that failed or ended since the last call. Raises `HostError` when the relay has ended."""

@@ -22,7 +22,7 @@ from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import encode_client_frames, encode_first_frame
 from emulation.drivers import program_relay
 from emulation.drivers.driver import SiteEnd
-from emulation.drivers.instructions import Start
+from emulation.drivers.instructions import Leave, Pause, Resume, Return, Start
 from emulation.drivers.program_relay import ProgramEnd, ProgramRelay, RelayConfig
 from emulation.drivers.status import Connecting, DriverStatus, Ready, Report, Told
 from tests.broker_service.loopback import QUOTES, STOCK, STOCKS, WITHIN, Loopback, quote
@@ -129,6 +129,72 @@ async def test_a_session_that_its_broker_ends_is_logged_and_begins_anew(
         down = events.index("link_down")
         assert events[down + 1 : down + 5] == ["unadvertise", "unsubscribe", "confirmed", "confirmed"]
         assert events.count("subscribe") == 2
+
+
+async def test_a_program_that_a_fault_ends_leaves_by_a_reset_and_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open(), Session(relayed.address, QUICK) as session:
+            client = await session.client("S1")
+            await client.subscribe("s", STOCKS)
+            down, back = asyncio.Event(), asyncio.Event()
+            session.transport.on_down, session.transport.on_up = down.set, back.set
+            relayed.relay.follow(Leave(("S1", "another")))
+            await down.wait()
+            call = await dial(relayed.address, SESSION, 1 << 20)
+            with pytest.raises(RpcError, match="a fault has ended this program"):
+                await call.read()
+            assert not back.is_set()
+            relayed.relay.follow(Return(("S1", "another")))
+            await back.wait()
+            await client.advertise("a", QUOTES)
+            client.publish("p", quote(1.0))
+            assert (await anext(client)).id == "p"
+        assert [event for event, _ in relayed.events() if event != "confirmed"] == [
+            "link_up", "subscribe", "unsubscribe",
+            "link_up", "subscribe", "advertise", "publish", "notified", "unsubscribe", "unadvertise",
+        ]  # fmt: skip
+
+
+async def test_nothing_comes_to_a_program_that_is_frozen_and_nobody_blames_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_relay, "STALLED", 0)
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open(), Session(relayed.address) as session, Session(overlay.address("B1")) as beside:
+            client, publisher = await session.client("S1"), await beside.client("P1")
+            await client.subscribe("s", STOCKS)
+            await publisher.advertise("a", QUOTES)
+            relayed.relay.follow(Pause(("S1",)))
+            publisher.publish("p", quote(1.0))
+            await publisher.unadvertise("a")  # answered once the broker has passed the publication on
+            reported = [await relayed.reports.get() for _ in range(2)]
+            assert not any(isinstance(each, Told) for each in reported)
+            assert ("notified", "p") not in relayed.events()
+            relayed.relay.follow(Resume(("S1",)))
+            assert (await anext(client)).id == "p"
+
+
+async def test_a_broker_that_cannot_be_reached_is_told_to_the_program_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unanswered(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(program_relay, "_DIAL_ATTEMPTS", 0)
+    monkeypatch.setattr(program_relay, "dial", unanswered)
+    async with Loopback(tmp_path) as overlay:
+        relayed = Relayed(overlay, monkeypatch)
+        async with relayed.open():
+            call = await dial(relayed.address, SESSION, 1 << 20)
+            with pytest.raises(RpcError, match="B1 does not answer"):
+                await call.read()
+            call.close()
 
 
 async def test_nonsense_ends_the_stream_and_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

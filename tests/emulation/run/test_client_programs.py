@@ -14,8 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from emulation.host.processes import processes_of_run
+from emulation.host.journal import Journal
+from emulation.host.processes import ProcessIdentity, await_stop, processes_of_run, processes_started_with
+from emulation.host.run_paths import RunPaths
+from emulation.run.client_programs import ClientPrograms
 from record.exit_codes import ExitCode
+from scenario.sections.clients import ProgramSection
+from scenario.sections.timeline import Timeline
 
 ROOT = Path(__file__).resolve().parents[3]
 CLIENT = [sys.executable, str(ROOT / "tests" / "foreign" / "client.py")]
@@ -119,6 +124,19 @@ def test_programs_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Pa
 
 
 @pytest.mark.proof
+def test_programs_that_faults_end_and_freeze_come_back_and_are_judged(tmp_path: Path) -> None:
+    faults = [{"at": "4s", "crash": "C1", "for": "2s"}, {"at": "9s", "pause": "C2", "for": "1s"}]
+    timeline = {"join": "3s", "run": "12s", "drain": "1s"}
+    code, printed, directory = run(tmp_path, {"C1": program(), "C2": program()}, faults=faults, timeline=timeline)
+    assert code == ExitCode.CORRECT, printed
+    assert summary(directory)["delivery"]["verdicts"] == ["correct"]
+    assert check(directory, "client programs that failed")["value"] == 0
+    assert logged(directory, "link_up", "C1") == 2
+    assert logged(directory, "subscribe", "C1") == 2
+    assert logged(directory, "notified", "C1") < logged(directory, "notified", "C2")
+
+
+@pytest.mark.proof
 def test_a_program_that_opens_no_session_is_an_error_that_names_its_field(tmp_path: Path) -> None:
     code, printed, _ = run(tmp_path, {"C5": {"command": ["sh", "-c", "echo no wish to; exit 3"]}})
     assert code == ExitCode.HOST
@@ -148,3 +166,31 @@ def test_the_verdict_names_a_defect_of_the_broker_on_the_way_to_a_program(
     assert delivery["verdicts"] == verdicts
     assert delivery["lost"] + delivery["duplicate"] > 5
     assert "C1" in printed
+
+
+def test_a_program_is_ended_frozen_and_started_again_with_all_that_it_has_started(tmp_path: Path) -> None:
+    paths, script = RunPaths("run", tmp_path, tmp_path), "sleep 3600 & exec sleep 3600"
+    paths.variant("base").mkdir(parents=True)
+    sections = {"S1": ProgramSection(command=("sh", "-c", script)), "S2": ProgramSection(command=("sleep", "3600"))}
+    journal, timeline = Journal(tmp_path / "journal.jsonl"), Timeline.model_validate({"join": "1s", "run": "1s"})
+
+    def processes() -> list[ProcessIdentity]:
+        return list(processes_started_with("BROKERLAB_PROGRAM", "run/S1"))
+
+    with ClientPrograms(sections, paths, "base", timeline, journal) as programs:
+        programs.start(dict.fromkeys(sections, os.getpid()))
+        while len(before := processes()) < 2:
+            pass
+        programs.pause(["S1", "another"])
+        for process in before:
+            await_stop(process)
+        programs.resume(["S1"])
+        programs.end(["S1", "another"])
+        assert not any(process.alive for process in before)
+        assert not processes()
+        assert not list(programs.ended())
+        programs.start_again(["S1", "S2", "another"])
+        (again,) = processes()[:1]
+        assert again.alive
+        assert len(list(programs.leave())) == 0
+    assert not list(processes_of_run("run"))
