@@ -19,6 +19,7 @@ from record.manifest import Manifest, VariantRecord, read
 from record.time_units import SECOND
 from topology.files import load
 from topology.mobility.movement_files import load_movements
+from topology.sites import load_sites
 
 _MOST_AT_ONCE = 8 << 20
 """Bytes of one log that a look reads, so that looks at large logs show progress."""
@@ -113,7 +114,8 @@ class Follower:
                 return None
             overlay = load(self._run / record.topology)
             moving = {} if record.movements is msgspec.UNSET else load_movements(self._run / record.movements)
-            tally = VariantTally(variant, overlay, moving, record.time_dilation, self.version)
+            sites = () if record.sites is msgspec.UNSET else load_sites(self._run / record.sites)
+            tally = VariantTally(variant, overlay, moving, record.time_dilation, self.version, sites=sites)
             tally.phases = _phases(record)
             self._tallies[variant] = tally
         return self._tallies.get(variant)

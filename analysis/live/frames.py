@@ -20,6 +20,23 @@ class Strike(msgspec.Struct, frozen=True, array_like=True):
     """True for a fault, and for a link that vanished."""
     at: float
     """Seconds as frames count them, with decimals."""
+    site: int = -1
+    """Number of the site that it is at, of a fault of a site, of its access link or of one of its clients; else -1."""
+
+
+class SiteSecond(msgspec.Struct, frozen=True, array_like=True):
+    """One second of a site."""
+
+    site: int
+    """Number of the site."""
+    to_broker: int
+    """Publications that its clients handed over."""
+    to_clients: int
+    """Notifications that its broker passed on to its clients."""
+    unread: int
+    """The change of the number of notifications that clients which read at a rate have not read yet."""
+    dropped: int
+    """Notifications that its broker dropped, because a client does not read."""
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,6 +63,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     work: list[tuple[int, float]] = []
     """Numbers of brokers, and the share of a processor that each took in the second before its gauge."""
     strikes: list[Strike] = []
+    sites: list[SiteSecond] = []
+    """Sites over whose access links something went."""
 
 
 class ShownBroker(msgspec.Struct, frozen=True, array_like=True):
@@ -54,6 +73,20 @@ class ShownBroker(msgspec.Struct, frozen=True, array_like=True):
     name: str
     x: float
     y: float
+
+
+class ShownSite(msgspec.Struct, frozen=True, array_like=True):
+    """A site of clients on the map."""
+
+    name: str
+    broker: int
+    """Number of its broker."""
+    clients: int
+    """Number of the clients that are on it."""
+    access: str
+    """The access link as asked for, in words."""
+    reads: float
+    """Notifications a second that each of its clients reads; 0 where they read whatever comes."""
 
 
 class ShownPhase(msgspec.Struct, frozen=True, array_like=True):
@@ -76,6 +109,8 @@ class ShownOverlay(msgspec.Struct, frozen=True):
     """Numbers of the sender and the receiver of each directed link, in order of the links' numbers."""
     ways: list[list[Corner]] = []
     """The corners of each broker's way, between which it moves straight; empty where brokers stay in place."""
+    sites: list[ShownSite] = []
+    """Empty where all clients are beside their brokers."""
 
 
 class Visit(msgspec.Struct, frozen=True, array_like=True):

@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from analysis.live.due import OPERATIONS, DueNotifications
 from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, Strike
 from analysis.live.journeys import JourneySample
+from analysis.live.sites import NO_SITE, SiteCounts, SitesOfVariant
 from analysis.live.ways import ways_of
 from analysis.run_files.logs import scenario_time
 from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
@@ -24,6 +26,7 @@ from topology.drawings.layout import layout
 from topology.link_properties import BrokerId
 from topology.mobility import Trajectory
 from topology.model import MeshLinks, Overlay
+from topology.sites import Site
 
 LAG = 2 * SECOND
 """Nodes write what they log within less than this, as a rule."""
@@ -50,6 +53,8 @@ class _Second:
     """Time of the last gauge in this second, and its number, by link."""
     work: dict[int, float] = field(default_factory=dict)
     strikes: list[tuple[int, Strike]] = field(default_factory=list)
+    sites: defaultdict[int, SiteCounts] = field(default_factory=partial(defaultdict, SiteCounts))
+    """Counts of sites by number."""
 
     def frame(self, at: int) -> Frame:
         return Frame(
@@ -64,6 +69,7 @@ class _Second:
             queues=sorted((link, waiting) for link, (_, waiting) in self.queues.items()),
             work=sorted(self.work.items()),
             strikes=[strike for _, strike in sorted(self.strikes, key=lambda found: (found[0], found[1].place))],
+            sites=[counts.shown(site) for site, counts in sorted(self.sites.items())],
         )
 
 
@@ -81,7 +87,14 @@ class VariantTally:
     """One variant, as far as its logs have been read."""
 
     def __init__(
-        self, name: str, overlay: Overlay, movements: Mapping[BrokerId, Trajectory], dilation: float, version: int
+        self,
+        name: str,
+        overlay: Overlay,
+        movements: Mapping[BrokerId, Trajectory],
+        dilation: float,
+        version: int,
+        *,
+        sites: Sequence[Site] = (),
     ) -> None:
         """`version` is that of the look at the logs that found the variant. `movements` are empty where brokers stay in
         place."""
@@ -95,6 +108,7 @@ class VariantTally:
         ]
         self._number = {broker.name: number for number, broker in enumerate(self._brokers)}
         self._ways = ways_of(movements, self._number) if movements else []
+        self._sites = SitesOfVariant(sites, self._number)
         self._version = version
         self._drawn_at = version
         """Version of the last change of the map."""
@@ -120,6 +134,8 @@ class VariantTally:
         """Adds a record, whose times are those of the log."""
         event = record.event
         self._newest = max(self._newest, record.time)
+        if (site := self._sites.of(record)) != NO_SITE:
+            self._sites.count(record, site, self._second(record.time).sites[site])
         if event is Event.SENT:
             self._second(record.time).sent[self._link(record.node, record.peer or "")] += 1
         elif event is Event.RECEIVED:
@@ -134,7 +150,8 @@ class VariantTally:
             begins = event in (Event.FAULT, Event.VANISHED)
             kind = event.value if event in LINK_CHANGES else record.text or event.value
             at = round(record.time * self._seconds_of_one, _MILLISECONDS)
-            self._second(record.time).strikes.append((record.time, Strike(kind, record.peer or "", begins, at)))
+            strike = Strike(kind, record.peer or "", begins, at, self._sites.at(record.peer or ""))
+            self._second(record.time).strikes.append((record.time, strike))
         elif event in _OF_CLIENTS:
             self._clients.append(record)
             self._add_client(record)
@@ -157,10 +174,11 @@ class VariantTally:
 
     def shown(self, since: int) -> ShownVariant:
         """The variant, with the frames that have changed after a version."""
+        overlay = ShownOverlay(self._brokers, list(self._links), self._ways, self._sites.shown)
         changed = sorted(at for at, second in self._seconds.items() if second.version > since)
         return ShownVariant(
             name=self.name,
-            overlay=ShownOverlay(self._brokers, list(self._links), self._ways) if self._drawn_at > since else None,
+            overlay=overlay if self._drawn_at > since else None,
             phases=self.phases,
             frames=[self._seconds[at].frame(at) for at in changed],
             followed=self._journeys.followed(self._number, self._seconds_of_one) if self._over else [],

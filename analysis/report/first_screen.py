@@ -14,6 +14,7 @@ from msgspec import UNSET
 from analysis.report.courses import Course
 from analysis.report.data import ReportData
 from analysis.report.embedding import embedded
+from analysis.report.figures.sites import seen_sites
 from analysis.report.figures.style import colour
 from analysis.report.overlay_drawing import busiest_link, overlay_drawing
 from analysis.report.sentences.fidelity import fidelity_sentences
@@ -106,6 +107,7 @@ def drawings_of(data: ReportData) -> list[Drawing]:
                     busiest,
                     relieved if name in compared_variants(data) else None,
                     placements=[row for row in data.placements if row.variant == name],
+                    sites=seen_sites(data.replayed[name]) if name in data.replayed else (),
                 )
             ),
         )

@@ -2,8 +2,8 @@
 
 Links are wider and redder the more publications they carried, so that width tells them apart without colours. Brokers
 at which clients published have a ring; join points of composite subscriptions have a diamond, and a dashed arrow leads
-from one to that to which it moved. Pointing at a link or a broker shows its numbers. Colours of text and rings are
-those of the page, light or dark.
+from one to that to which it moved. Sites of clients are small squares beside their broker. Pointing at any of them
+shows its numbers. Colours of text and rings are those of the page, light or dark.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from analysis.report.figures.join_points import draw_join_points
+from analysis.report.figures.sites import SeenSite, draw_sites
 from analysis.report.figures.style import on_scale
 from analysis.tables.comparison import RelievedLink
 from analysis.tables.placements import Placement
@@ -56,12 +57,13 @@ def overlay_drawing(
     relieved: RelievedLink | None,
     *,
     placements: Sequence[Placement] = (),
+    sites: Sequence[SeenSite] = (),
 ) -> str:
     """The drawing of one variant as SVG text; nothing of what brokers did where `messages` are not known (None).
 
     `busiest` is the load that is drawn widest, so that variants can be compared. The relieved link, if any, is labelled
     with the publications that it carried here in that direction. `placements` are the join points of composite
-    subscriptions.
+    subscriptions; `sites` are those of clients.
     """
     load = {(row.source, row.target): row for row in links}
     places = {broker: _place(position) for broker, position in layout(overlay).items()}
@@ -79,6 +81,7 @@ def overlay_drawing(
         _draw_link(svg, link, places, publications / busiest, load)
     radius = min(LARGEST_BROKER, max(SMALLEST_BROKER, 56 / math.sqrt(len(overlay.brokers))))
     _draw_brokers(svg, overlay, places, messages, radius)
+    draw_sites(svg, sites, overlay, places, radius)
     draw_join_points(svg, placements, places, radius)
     if relieved is not None and messages is not None:
         _draw_label(svg, (relieved.source, relieved.target), places, load)

@@ -174,6 +174,7 @@ def _page(data: ReportData, shown: RunsShown) -> str:
         faults=fault_rows(data.faults),
         composites=_composite_plots(data),
         placements=data.placements,
+        sites=any(shown.overlay is not None and shown.overlay.sites for shown in data.replayed.values()),
         compared=compared,
         cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
         rates=_rates_plot(data),

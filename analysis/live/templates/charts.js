@@ -87,6 +87,7 @@ class Sheet {
 
 // Title and lines of what was chosen on the map.
 function courseOf(variant, chosen) {
+  if (chosen.sites) return courseOfSites(variant, chosen);
   const { first, last, names } = variant, size = last - first + 1;
   const sent = new Float64Array(size), other = new Float64Array(size), waiting = new Map();
   const links = new Set(chosen.pair ? chosen.pair.links : variant.links.flatMap(([from], link) => from === chosen.broker ? [link] : []));

@@ -20,7 +20,7 @@ function drawMap(sheet, variant, time, chosen, followed) {
   if (followed) for (const [when, broker] of followed[1]) if (when <= time) held.add(broker);
   // Without movement, a map stays as it is until another second begins, or something strikes.
   const moves = variant.ways.length > 0 || moment.newest > fresh, since = moves ? time : `${Math.floor(time)} ${moment.struck}`;
-  const shown = `${variant.name} ${variant.version} ${since} ${chosen?.broker} ${chosen?.pair?.key} ${followed?.[0]} ${held.size}`;
+  const shown = `${variant.name} ${variant.version} ${since} ${chosen?.broker} ${chosen?.pair?.key} ${chosen?.sites} ${followed?.[0]} ${held.size}`;
   if (!sheet.clearFor(shown)) return counted;
   const at = spots(variant, time, width, height), looks = new Map(), cuts = moment.down.size > 0;
   for (const pair of there) {
@@ -41,6 +41,7 @@ function drawMap(sheet, variant, time, chosen, followed) {
   pen.setLineDash([]);
   if (followed) drawSpread(pen, at, time, followed, colours);
   drawBrokers(sheet, variant, at, moment, chosen, held);
+  if (variant.sites.length && !followed) drawSites(sheet, variant, at, moment, chosen, radiusOf(variant));
   return counted;
 }
 
@@ -62,13 +63,15 @@ function drawSpread(pen, at, time, [, visits], colours) {
   stroke(pen, at, { colour: colours.many, thickness: 3, cut: false, pairs });
 }
 
+function radiusOf(variant) { return variant.names.length > SMALL_MAP ? 5 : 11; }
+
 function drawBrokers({ pen, colours }, variant, at, moment, chosen, held) {
-  const small = variant.names.length > SMALL_MAP, radius = small ? 5 : 11;
+  const small = variant.names.length > SMALL_MAP, radius = radiusOf(variant);
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   pen.font = "9px system-ui, sans-serif";
   variant.names.forEach((name, broker) => {
-    const state = moment.down.get(name), [x, y] = at[broker], isChosen = chosen?.broker === broker;
+    const state = moment.down.get(name), [x, y] = at[broker], isChosen = chosen?.broker === broker && !chosen.sites;
     pen.beginPath();
     pen.arc(x, y, radius, 0, 2 * Math.PI);
     pen.fillStyle = state ? colours.ground : held.has(broker) ? colours.many : colours.broker;
@@ -82,11 +85,13 @@ function drawBrokers({ pen, colours }, variant, at, moment, chosen, held) {
   });
 }
 
-// The broker or link at a place of the canvas; null where there is neither.
+// The broker, sites or link at a place of the canvas; null where there is none.
 function found(variant, time, [x, y], width, height) {
   const at = spots(variant, time, width, height), near = at.map(([bx, by]) => Math.hypot(bx - x, by - y));
   const broker = near.reduce((best, distance, index) => distance < near[best] ? index : best, 0);
-  if (near[broker] < 16) return { broker };
+  const site = variant.sites.length ? foundSite(variant, at, variant.at(time), [x, y], width, height) : null;
+  if (near[broker] < (site ? 8 : 16)) return { broker };
+  if (site) return { sites: site.sites, broker: site.broker };
   let best = 10, chosen = null;
   for (const pair of pairsThere(variant, variant.at(time))) {
     const [[ax, ay], [bx, by]] = pair.ends.map(end => at[end]), length = (bx - ax) ** 2 + (by - ay) ** 2 || 1;

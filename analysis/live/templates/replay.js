@@ -92,11 +92,11 @@ class Replay {
   }
 
   drawChosen(chart) {
-    const { chosen, variant } = this, title = this.part("chosen-title"), key = chosen && (chosen.pair?.key ?? `broker ${chosen.broker}`);
+    const { chosen, variant } = this, title = this.part("chosen-title"), key = chosen && (chosen.pair?.key ?? `broker ${chosen.broker} ${chosen.sites ?? ""}`);
     if (chosen && this.course?.key !== `${variant.name} ${variant.version} ${key}`) {
       this.course = { key: `${variant.name} ${variant.version} ${key}`, ...courseOf(variant, chosen) };
     }
-    const shown = chosen ? this.course : { key: "nothing", title: "Click a broker or a link for its course.", legend: [], lines: [] };
+    const shown = chosen ? this.course : { key: "nothing", title: "Click a broker, a site or a link for its course.", legend: [], lines: [] };
     if (title.dataset.of !== shown.key) {
       title.dataset.of = shown.key;
       const words = shown.legend.map((text, place) => Object.assign(document.createElement("b"), { textContent: text, className: ["first", "second"][place] }));
@@ -124,6 +124,7 @@ class Replay {
     this.set("verdict", this.over && variant.verdict ? `The judge, of the whole run: ${variant.verdict}` : "");
     const struck = counted.strikes.filter(({ at }) => at <= now).slice(-LAST_EVENTS);
     const words = struck.map(({ at, kind, where }) => `${this.clock(at)}: ${kind.replace("_", " ")} ${where}`);
+    this.part("of-sites").hidden = !variant.sites.length;
     if (counted.changes) words.unshift(`${there.length} links, ${this.inParts(there)}`);
     this.set("events", words.join("; "));
     this.set("play", this.playing ? "Pause" : this.following && !this.over ? "Following" : "Play");

@@ -4,14 +4,15 @@ const CHECKPOINT_EVERY = 64, PHASES = ["start", "join", "run", "drain", "stop"];
 
 class SeenVariant {
   constructor(name) {
-    Object.assign(this, { name, brokers: [], links: [], ways: [], phases: [], frames: [], followed: [], verdict: "", version: 0 });
+    Object.assign(this, { name, brokers: [], links: [], ways: [], sites: [], phases: [], frames: [], followed: [], verdict: "", version: 0 });
     this.places = new Map();
+    this.siteOfPlace = new Map();
     this.forget();
   }
 
   take(given) {
     if (given.overlay) {
-      Object.assign(this, { ways: [] }, given.overlay);
+      Object.assign(this, { ways: [], sites: [] }, given.overlay);
       this.names = this.brokers.map(([name]) => name);
       this.pairs = this.linkedPairs();
     }
@@ -80,7 +81,8 @@ class SeenVariant {
       for (const [link, count] of frame.queues ?? []) count ? waiting.set(link, count) : waiting.delete(link);
       for (const count of waiting.values()) counted.queue[second] = Math.max(counted.queue[second], count);
       if (active.size) counted.shades.push(second);
-      for (const [kind, where, begins, at] of frame.strikes ?? []) {
+      for (const [kind, where, begins, at, site] of frame.strikes ?? []) {
+        if (site >= 0) this.siteOfPlace.set(where, site);
         counted.strikes.push({ kind, where, begins, at });
         if (kind === "appeared" || kind === "vanished") continue;
         begins ? active.set(where, kind) : active.delete(where);
@@ -104,11 +106,16 @@ class SeenVariant {
       const frame = this.frames[cursor.place++];
       for (const [link, count] of frame.queues ?? []) cursor.waiting.set(link, count);
       for (const [broker, share] of frame.work ?? []) cursor.work.set(broker, share);
+      for (const [site, , , unread, dropped] of frame.sites ?? []) {
+        cursor.unread.set(site, (cursor.unread.get(site) ?? 0) + unread);
+        cursor.dropped.set(site, (cursor.dropped.get(site) ?? 0) + dropped);
+      }
+      cursor.access = new Map((frame.sites ?? []).map(([site, toBroker, toClients]) => [site, [toBroker, toClients]]));
       cursor.sent = new Map(frame.sent ?? []);
       cursor.sentAt = frame.at;
       this.strike(cursor, strikes, frame.at);
     }
-    if (cursor.sentAt !== Math.floor(time)) cursor.sent = new Map();
+    if (cursor.sentAt !== Math.floor(time)) cursor.sent = cursor.access = new Map();
     this.strike(cursor, strikes, time);
     return cursor;
   }
@@ -133,7 +140,7 @@ class SeenVariant {
     }
     return {
       time: -Infinity, place: 0, struck: 0, sentAt: NaN, newest: -Infinity, sent: new Map(), waiting: new Map(), work: new Map(), down: new Map(),
-      absent, appeared: new Map(),
+      absent, appeared: new Map(), access: new Map(), unread: new Map(), dropped: new Map(),
     };
   }
 
@@ -155,7 +162,7 @@ class SeenVariant {
 
 function copied(cursor, time) {
   const copy = { ...cursor, time };
-  for (const name of ["sent", "waiting", "work", "down", "appeared"]) copy[name] = new Map(cursor[name]);
+  for (const name of ["sent", "waiting", "work", "down", "appeared", "access", "unread", "dropped"]) copy[name] = new Map(cursor[name]);
   copy.absent = new Set(cursor.absent);
   return copy;
 }

@@ -1,0 +1,97 @@
+"""Sites of clients on the map: their access links in words, and what goes over them and is left unread, by the second.
+
+1. A site stands at its broker. Faults of its clients and of its access link are shown at the site.
+2. A publication counts for its access link when the client hands it over, and a notification when its broker passes it
+   on.
+3. Of clients that read at a rate, what their broker has passed on and they have neither read nor lost is unread. The
+   records of both ends come from different logs, so each second has the change, and the page adds these up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.live.frames import ShownSite, SiteSecond
+from record.log import Event, TraceRecord
+from record.unread import UNREAD
+from topology.link_properties import LinkDirection, LinkProperties
+from topology.sites import Site
+
+NO_SITE = -1
+"""The number that stands for a place which is no site."""
+_COUNTED = frozenset({Event.PUBLISH, Event.NOTIFIED, Event.DELIVERED, Event.DROPPED})
+
+
+@dataclass(slots=True)
+class SiteCounts:
+    """The counts of one site in one second."""
+
+    to_broker: int = 0
+    to_clients: int = 0
+    unread: int = 0
+    dropped: int = 0
+
+    def shown(self, site: int) -> SiteSecond:
+        return SiteSecond(site, self.to_broker, self.to_clients, self.unread, self.dropped)
+
+
+class SitesOfVariant:
+    """The sites of a variant, by number."""
+
+    def __init__(self, sites: Sequence[Site], brokers: Mapping[str, int]) -> None:
+        """`brokers` has the numbers of brokers."""
+        self.shown = [_shown(site, brokers[site.broker]) for site in sites]
+        self._slow = [site.reads_slowly for site in sites]
+        self._of_client = {client: number for number, site in enumerate(sites) for client in site.clients}
+        self._of_place = self._of_client | {
+            place: number for number, site in enumerate(sites) for place in _places(site)
+        }
+
+    def at(self, place: str) -> int:
+        """The site that a fault's place is, or is a client or an access link of."""
+        return self._of_place.get(place, NO_SITE)
+
+    def of(self, record: TraceRecord) -> int:
+        """The site at which a record counts."""
+        if record.event not in _COUNTED or not self._of_client:
+            return NO_SITE
+        return self._of_client.get(record.client or "", NO_SITE)
+
+    def count(self, record: TraceRecord, site: int, counts: SiteCounts) -> None:
+        """Adds a record of this site to the counts of its second."""
+        if record.event is Event.PUBLISH:
+            counts.to_broker += 1
+        elif record.event is Event.DELIVERED:
+            counts.to_clients += 1
+            counts.unread += self._slow[site]
+        elif record.event is Event.NOTIFIED:
+            counts.unread -= self._slow[site]
+        elif (record.text or "").startswith(UNREAD):
+            counts.dropped += record.count or 1
+            counts.unread -= self._slow[site] * (record.count or 1)
+
+
+def access_in_words(site: Site) -> str:
+    """The properties of an access link as asked for."""
+    up = _in_words(site.up)
+    return up if site.up == site.down else f"{up}; to clients {_in_words(site.down)}"
+
+
+def _shown(site: Site, broker: int) -> ShownSite:
+    return ShownSite(site.name, broker, len(site.clients), access_in_words(site), site.reads if site.reads else 0.0)
+
+
+def _places(site: Site) -> Iterator[str]:
+    up = LinkDirection(site.name, site.broker)
+    yield site.name
+    yield from (f"{up.source}-{up.target}", f"{up.target}-{up.source}", str(up), str(up.reverse))
+
+
+def _in_words(link: LinkProperties) -> str:
+    parts = [f"{1000 * link.delay:.4g} ms" + (f" ± {1000 * link.jitter:.3g}" if link.jitter else "")]
+    if link.loss:
+        parts.append(f"{100 * link.loss:.3g}% loss")
+    if link.rate is not None:
+        parts.append(f"{link.rate / 1e6:.4g} Mbit/s")
+    return ", ".join(parts)

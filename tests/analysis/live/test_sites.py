@@ -1,0 +1,130 @@
+"""Sites on the map: their state by the second follows from the log, and pages show it at any width."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from analysis.live.frames import ShownSite, ShownVariant
+from analysis.live.page import replay_page
+from analysis.report.figures.sites import MOST_OF_A_BROKER, SeenSite, draw_sites, seen_sites
+from analysis.report.replayed import replay_of
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
+from scenario.loading import load_text
+from tests.analysis.live.test_page import CHROMIUM, shown
+from topology.model import Broker, Overlay
+
+SCENARIO = """
+name: seen
+topology: {kind: line, brokers: 2, link: {delay: 4ms}}
+routing: {protocol: tid}
+brokers: {limits: {session_queue: 10}}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 60/s, placement: [B1]}
+  subscriptions: {subscribers: 6, selectivity: 60%, placement: [B2]}
+clients:
+  sites:
+    market: {broker: B1, delay: 15ms}
+    berlin: {broker: B2, clients: [S1, S2], delay: 5ms, jitter: 1ms, to_clients: {delay: 25ms, bandwidth: 10mbit}}
+    oslo: {broker: B2, clients: [S3], delay: 10ms, loss: 0.5%, reads: 2/s}
+    rome: {broker: B2, delay: 10ms}
+faults:
+  - {at: 2s, crash: S1, for: 1s}
+  - {at: 4s, link_down: rome-B2, for: 1s}
+  - {at: 6s, vanish: berlin, for: 1s}
+timeline: {join: 2s, run: 8s, drain: 2s}
+seed: 4
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    plan = make_plan(load_text(SCENARIO, "seen"))
+    return simulate(plan, tmp_path_factory.mktemp("runs")).directory
+
+
+@pytest.fixture(scope="module")
+def variant(run: Path) -> ShownVariant:
+    (found,) = replay_of(run).variants
+    return found
+
+
+def test_sites_have_their_clients_and_their_access_links_in_words(variant: ShownVariant) -> None:
+    assert variant.overlay
+    assert variant.overlay.sites == [
+        ShownSite("market", 0, 2, "15 ms", 0.0),
+        ShownSite("berlin", 1, 2, "5 ms ± 1; to clients 25 ms, 10 Mbit/s", 0.0),
+        ShownSite("oslo", 1, 1, "10 ms, 0.5% loss", 2.0),
+        ShownSite("rome", 1, 3, "10 ms", 0.0),
+    ]
+
+
+def test_faults_of_clients_and_of_access_links_are_at_their_site(variant: ShownVariant) -> None:
+    struck = [(strike.kind, strike.place, strike.site) for frame in variant.frames for strike in frame.strikes]
+    assert ("crash", "S1", 1) in struck
+    assert ("return", "S1", 1) in struck
+    assert ("link_down", "rome-B2", 3) in struck
+    assert ("vanish", "berlin", 1) in struck
+
+
+def test_a_slow_reader_leaves_unread_what_its_broker_passed_on_and_it_neither_read_nor_lost(
+    run: Path, variant: ShownVariant
+) -> None:
+    passed = (run / "logs" / "B2.jsonl").read_text().splitlines()
+    of_reader = [line for line in passed if '"client":"S3"' in line]
+    delivered, dropped = (sum(f'"event":"{event}"' in line for line in of_reader) for event in ("delivered", "dropped"))
+    read = sum(
+        '"event":"notified"' in line and '"client":"S3"' in line
+        for line in (run / "logs" / "subscribers.jsonl").read_text().splitlines()
+    )
+    market, berlin, oslo, rome = seen_sites(variant)
+    assert dropped > 0
+    assert (oslo.unread, oslo.dropped) == (delivered - read - dropped, dropped)
+    assert "notifications left unread" in oslo.in_words
+    assert "struck by crash, vanish" in berlin.in_words
+    assert [seen.unread for seen in (market, berlin, rome)] == [0, 0, 0]
+    assert market.in_words == "market: 2 clients\naccess link 15 ms"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_a_page_shows_each_site_or_their_number_where_there_is_no_room(run: Path, tmp_path: Path) -> None:
+    page = replay_page(replay_of(run)).replace("root.dataset.ready", f"{_LOOKED_AT} root.dataset.ready")
+    text = shown(page, tmp_path, 500)
+    (found,) = re.findall(r"<title>(.*?)</title>", text.split("</body>")[0], re.DOTALL)[-1:]
+    wide, narrow, crashed, cut = json.loads(html.unescape(found))
+    assert sorted(wide) == [[0], [1], [2], [3]]
+    assert narrow == [[0], [1, 2, 3]]
+    assert (crashed, cut) == (1, "cut")
+    assert "oslo at B2 (1 client, each reading 2 a second; access link 10 ms, 0.5% loss):" in text
+
+
+_LOOKED_AT = """
+replay.go(replay.variant.zero + 0.5);
+const seen = replay.variant, marks = (time, width, height) =>
+  siteMarks(seen, spots(seen, time, width, height), seen.at(time), width, height, 11);
+const state = (place, after) => siteState(seen, seen.at(seen.zero + after), { sites: [place] });
+const looked = [marks(seen.zero, 700, 500), marks(seen.zero, 90, 90)].map(all => all.map(mark => mark.sites));
+looked.push(state(1, 0.5).clients, state(3, 2.5).access);
+replay.chosen = { sites: [2], broker: 1 };
+replay.draw();
+const told = document.createElement("title");
+told.textContent = JSON.stringify(looked);
+document.body.append(told);
+"""
+
+
+@pytest.mark.parametrize(("count", "squares"), [(MOST_OF_A_BROKER, MOST_OF_A_BROKER), (MOST_OF_A_BROKER + 1, 1)])
+def test_a_drawing_has_one_square_for_the_sites_of_a_crowded_broker(count: int, squares: int) -> None:
+    svg = Element("svg")
+    sites = [SeenSite(ShownSite(f"site{n}", 0, 1, "5 ms", 2.0), {}, 3, 0) for n in range(count)]
+    draw_sites(svg, sites, Overlay("one", (Broker("B1"),), ()), {"B1": (200.0, 160.0)}, 13.0)
+    drawn = [*svg.iter("rect")]
+    assert len(drawn) == squares
+    numbers = [text.text for text in svg.iter("text") if text.text and text.text.isdigit()]
+    assert numbers == ([] if squares > 1 else [f"{count}"])
