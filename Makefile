@@ -12,7 +12,7 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup runs base docker image emulator-image emulate test lint docs gauntlet proof bench smoke doctor proto dist \
+.PHONY: help setup runs all base docker image emulator-image emulate test lint docs gauntlet proof bench smoke doctor proto dist \
 	clean distclean
 
 help: ## Show this help
@@ -23,16 +23,26 @@ help: ## Show this help
 	@echo '          make emulate SCENARIO=scenarios/quickstart.yaml ARGS="--seed 7 --runtime process"'
 	@echo '          make test ARGS="tests/topology -k mean_degree"'
 
-# What runs need, and nothing that only tests need. The environment is filled while system packages are installed.
-runs:
+# $(call install,runs|all|tests): see setup/system.sh. The environment is filled while system packages are installed.
+define install
 	@setup/system.sh python
-	@setup/venv.sh & environment=$$!; status=0; setup/system.sh || status=$$?; wait $$environment && exit $$status
+	@setup/venv.sh $(1) & environment=$$!; status=0; setup/system.sh $(1) || status=$$?; wait $$environment && exit $$status
 	@setup/proto.sh
+endef
+
+# A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
+build_image = { setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
+	echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2
+
+# What runs on this host need, without Spark and its Java, which are most of what is fetched for `make setup`.
+runs:
+	$(call install,runs)
+
+all:
+	$(call install,all)
 
 base: ## Install what style, types, tests and the documentation need as well
-	@setup/system.sh python
-	@setup/venv.sh tests & environment=$$!; status=0; setup/system.sh tests || status=$$?; wait $$environment && exit $$status
-	@setup/proto.sh
+	$(call install,tests)
 
 docker: runs
 	@setup/docker-daemon.sh
@@ -49,15 +59,14 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 	@$(PYTHON_BIN)/python setup/image.py
 	@$(PYTHON_BIN)/python setup/emulator_image.py
 
-# A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
-setup: runs ## Install, generate, start and build what is missing
+setup: all ## Install, generate, start and build what is missing for all commands
 	@{ $(PYTHON_BIN)/python setup/spark_classes.py || echo 'set-up: continuing without the archive of classes' >&2; } & \
-	{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
-		echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2; wait
+	$(build_image); wait
 
 proto: runs ## Generate the protobuf code again if proto/ changed
 
-emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print both verdicts
+emulate: runs ## Run SCENARIO (the quickstart unless given), analyse it, print both verdicts
+	@$(build_image)
 	@$(PYTHON_BIN)/brokerlab emulate $(SCENARIO) $(ARGS)
 
 # On several workers; tests/placement.py says which tests may run side by side. ARGS="-n0" is one process, for -s.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from record.errors import HostError
+from record.installation import INSTALLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +17,12 @@ class Extra:
     purpose: str
     modules: tuple[str, ...]
     """The modules by which a missing extra is recognised."""
+    target: str = "setup"
+    """The target of a checkout's Makefile that installs it."""
 
     @property
     def remedy(self) -> str:
-        return f"pip install 'brokerlab[{self.name}]'"
+        return f"pip install 'brokerlab[{self.name}]'" if INSTALLED else f"make {self.target}"
 
     def missing(self) -> str | None:
         """The first of its modules that is not installed; None if all are."""
@@ -38,7 +41,7 @@ class Extra:
 EMULATION = Extra("emulation", "real brokers on emulated links", ("docker", "mininet", "distutils"))
 HOSTS = Extra("hosts", "runs and campaigns on several hosts", ("ansible_runner", "ansible"))
 SPARK = Extra("spark", "Spark", ("pyspark", "pandas"))
-SYSTEMS = Extra("systems", "deployed systems behind adapters", ("paho", "zenoh"))
+SYSTEMS = Extra("systems", "deployed systems behind adapters", ("paho", "zenoh"), "base")
 EXTRAS = (EMULATION, HOSTS, SPARK, SYSTEMS)
 
 

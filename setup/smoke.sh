@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$ROOT"
 
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
-command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make setup\`."
+command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make base\`."
 compose+=(--profile smoke --project-name "brokerlab-smoke-$$")  # side by side with other smokes of this host
 
 # The image is named explicitly, because an edit of the tree meanwhile would give another name.

@@ -1,8 +1,8 @@
 #!/bin/bash
-# system.sh [tests|images|python]: installs the missing system packages that runs need, and changes nothing that is present.
-# A requirement is met if the command works, whatever package it came from: a host with another Docker or Java keeps it. With
-# `tests`, those that tests need as well; with `images`, only those for building and running images; with `python`, only
-# those for the virtual environment.
+# system.sh [runs|all|tests|images|python]: installs the missing system packages that runs on this host need, and changes
+# nothing that is present. A requirement is met if the command works, whatever package it came from: a host with another
+# Docker or Java keeps it. With `all`, those that other commands need as well; with `tests`, those that tests need, too; with
+# `images`, only those for building and running images; with `python`, only those for the virtual environment.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -47,6 +47,7 @@ REQUIREMENTS=(
 )
 FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
 FOR_PYTHON=" python3-venv ca-certificates "
+FOR_OTHER_COMMANDS=" default-jre-headless openssh-client "
 FOR_TESTS=" docker-compose mosquitto openssh-server tshark user-mode-linux gcc libc6-dev "
 OPTIONAL=" user-mode-linux docker-compose openssh-server mosquitto tshark "  # not on every release; runs do without them
 
@@ -56,7 +57,8 @@ for requirement in "${REQUIREMENTS[@]}"; do
     IFS='|' read -r package test purpose <<<"$requirement"
     [ "$mode" != images ] || [[ $FOR_IMAGES == *" $package "* ]] || continue
     [ "$mode" != python ] || [[ $FOR_PYTHON == *" $package "* ]] || continue
-    [ "$mode" != runs ] || [[ $FOR_TESTS != *" $package "* ]] || continue
+    [ "$mode" != runs ] || [[ "$FOR_OTHER_COMMANDS$FOR_TESTS" != *" $package "* ]] || continue
+    [ "$mode" != all ] || [[ $FOR_TESTS != *" $package "* ]] || continue
     $test >/dev/null 2>&1 || { missing+=("$package"); reasons+=("$package: $purpose"); }
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
@@ -65,7 +67,6 @@ done
 go_on_simulated() {
     have_python || fail "$@"
     printf 'set-up: %s\n' "$@" "going on without: simulated runs need none of these (see \`make doctor\`)" >&2
-    have_java || printf 'set-up: %s\n' "there is no Java for Spark: add ARGS=--no-spark to \`make emulate\`" >&2
     exit 0
 }
 have apt-get || go_on_simulated \
@@ -76,7 +77,12 @@ use_ca_bundle
 apt=(apt-get -q -o DPkg::Lock::Timeout=300 ${CA_BUNDLE:+-o "Acquire::https::CaInfo=$CA_BUNDLE"})
 
 say "installing system packages: ${missing[*]} (minutes on a fresh host; log in ${LOG#"$PWD"/})"
-quietly "${apt[@]}" update
+# Not twice in one set-up, whose first step fetches the lists for Python.
+fetched=$CACHE/package-lists
+[ -n "$(find "$fetched" -mmin -10 2>/dev/null)" ] && [ -n "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit)" ] || {
+    quietly "${apt[@]}" update
+    touch "$fetched"
+}
 available=()
 for package in "${missing[@]}"; do
     if [[ $OPTIONAL == *" $package "* ]] && ! apt-get install --simulate -y "$package" >/dev/null 2>&1; then

@@ -1,19 +1,24 @@
 #!/bin/bash
-# venv.sh [tests]: the virtual environment `.venv`, with the versions that constraints.txt pins: what runs of a checkout need
-# or, with `tests`, what style, types, tests and the site of the documentation need as well.
+# venv.sh [runs|all|tests]: the virtual environment `.venv`, with the versions that constraints.txt pins: what runs on this
+# host need; with `all`, what other commands need as well; with `tests`, what style, types, tests and the site of the
+# documentation need, too.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 cd "$ROOT"
 
 mode=${1:-runs}
-extras=emulation,hosts,spark,checkout
+extras=emulation,checkout
+[ "$mode" = runs ] || extras+=,hosts,spark
 [ "$mode" != tests ] || extras+=,dev,docs,systems
 # Stamps are in the environment, so that removing one removes the other. Settings of ruff and what comes after them
 # install nothing.
 hash=$(content_hash <(sed '/^\[tool\.ruff/,$d' pyproject.toml) constraints.txt)
 stamp=.venv/made-for-$mode-$hash
-{ [ -e ".venv/made-for-tests-$hash" ] || [ -e "$stamp" ]; } && .venv/bin/python -c '' 2>/dev/null && exit 0
+for made in $mode all tests; do  # each of them has what those before it have
+    [ "$made $mode" != "all tests" ] || continue
+    [ ! -e ".venv/made-for-$made-$hash" ] || ! .venv/bin/python -c '' 2>/dev/null || exit 0
+done
 
 use_ca_bundle
 if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then

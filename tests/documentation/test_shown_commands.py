@@ -38,10 +38,17 @@ def test_each_rule_is_about_some_line() -> None:
     assert [rule for rule in RULES if rule not in used] == []
 
 
-def test_tests_that_execute_lines_exist() -> None:
-    for rule in RULES:
-        if isinstance(rule.fate, ExecutedBy):
-            assert (ROOT / rule.fate.test).exists(), rule.fate.test
+def test_tests_that_execute_lines_say_their_commands_and_options() -> None:
+    by_tests = [(shown, rule.fate) for shown in SHOWN if (rule := rule_of(shown)) and isinstance(rule.fate, ExecutedBy)]
+    assert {str(shown): words for shown, fate in by_tests if (words := fate.unspoken(shown))} == {}
+
+
+def test_a_test_that_runs_another_command_or_no_such_option_is_found() -> None:
+    check = ExecutedBy("tests/command_line/commands/test_check.py")
+    for line, unspoken in (("check f.yaml --unheard", ["--unheard"]), ("unheard f.yaml", ["unheard"])):
+        assert check.unspoken(ShownLine("docs/fidelity.md", f"brokerlab {line}")) == unspoken
+    with pytest.raises(FileNotFoundError):
+        ExecutedBy("tests/documentation/test_unheard.py").unspoken(ShownLine("README.md", "brokerlab runs"))
 
 
 def test_a_line_of_no_rule_is_found() -> None:

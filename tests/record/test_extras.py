@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from record import extras
 from record.errors import HostError
 from record.extras import EXTRAS, SPARK, Extra, about_missing
 
@@ -15,7 +16,7 @@ ABSENT = Extra("absent", "nothing", ("json", "no_such_module"))
 def test_an_extra_is_missing_when_one_of_its_modules_is() -> None:
     assert ABSENT.missing() == "no_such_module"
     assert Extra("there", "nothing", ("json",)).missing() is None
-    with pytest.raises(HostError, match=r"no_such_module is missing.*pip install 'brokerlab\[absent\]'"):
+    with pytest.raises(HostError, match=r"no_such_module is missing.*make setup"):
         ABSENT.require()
 
 
@@ -35,7 +36,12 @@ def test_an_import_that_failed_names_the_extra(extra: Extra) -> None:
     for module in extra.modules:
         sentence = about_missing(ModuleNotFoundError(name=f"{module}.part"))
         assert sentence is not None
-        assert f"'brokerlab[{extra.name}]'" in sentence
+        assert sentence.endswith(f": make {extra.target}")
+
+
+def test_an_installed_package_is_completed_by_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "INSTALLED", True)
+    assert SPARK.remedy == "pip install 'brokerlab[spark]'"
 
 
 def test_other_errors_of_imports_are_no_matter_of_extras() -> None:

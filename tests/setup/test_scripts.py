@@ -79,7 +79,6 @@ class TestSystemPackages:
         assert "needs root" in gone_on.stderr
         assert "ethtool: offloads of link ends" in gone_on.stderr
         assert "simulated runs need none of these" in gone_on.stderr
-        assert "--no-spark" in gone_on.stderr
 
     @needs_root
     def test_without_python_there_is_nothing_to_go_on_with(self, copy: Path) -> None:
@@ -107,14 +106,15 @@ class TestSystemPackages:
         assert "mininet: " not in message
         assert "java" not in message.partition("going on")[0]
 
-    def test_runs_take_nothing_that_only_tests_need(self, programs: Path) -> None:
-        for program in ("apt-get", "ethtool", "linux.uml", "docker-compose"):
+    def test_runs_take_nothing_that_only_other_commands_or_tests_need(self, programs: Path) -> None:
+        for program in ("apt-get", "ethtool", "linux.uml", "docker-compose", "java"):
             (programs / program).unlink(missing_ok=True)
-        for_runs, for_tests = (
-            bash(f"setup/system.sh {mode}", {"PATH": str(programs)}).stderr for mode in ("", "tests")
+        runs, others, tests = (
+            bash(f"setup/system.sh {mode}", {"PATH": str(programs)}).stderr for mode in ("runs", "all", "tests")
         )
-        assert "ethtool: " in for_runs and "user-mode-linux: " not in for_runs
-        assert "ethtool: " in for_tests and "user-mode-linux: " in for_tests
+        assert "ethtool: " in runs and "default-jre-headless: " not in runs
+        assert "ethtool: " in others and "default-jre-headless: " in others and "user-mode-linux: " not in others
+        assert "default-jre-headless: " in tests and "user-mode-linux: " in tests
 
     def test_the_environment_waits_for_no_other_package(self, programs: Path) -> None:
         for program in ("apt-get", "ethtool"):
@@ -126,7 +126,7 @@ class TestSystemPackages:
             (programs / program).unlink(missing_ok=True)
         (programs / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
         (programs / "java").chmod(0o755)
-        assert "default-jre-headless: " in bash("setup/system.sh", {"PATH": str(programs)}).stderr
+        assert "default-jre-headless: " in bash("setup/system.sh all", {"PATH": str(programs)}).stderr
 
 
 class TestPython:
@@ -142,6 +142,22 @@ class TestPython:
         (tmp_path / "bash").symlink_to("/bin/bash")
         program = (ROOT / "setup/find-python.sh").read_text().replace("/usr/bin/python3", "/nonexistent/python3")
         assert bash(f"PATH={tmp_path}\n{program}").returncode == 1
+
+
+class TestEnvironment:
+    @pytest.mark.parametrize(
+        ("made_for", "enough_for"), [("runs", ["runs"]), ("all", ["runs", "all"]), ("tests", ["runs", "all", "tests"])]
+    )
+    def test_one_that_was_made_for_more_is_enough(self, made_for: str, enough_for: list[str], copy: Path) -> None:
+        (copy / "setup" / "find-python.sh").write_text("#!/bin/sh\nexit 1\n")
+        python = copy / ".venv" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text('#!/bin/sh\n[ "$1" = -c ]\n')  # it has no pip
+        python.chmod(0o755)
+        inputs = "<(sed '/^\\[tool\\.ruff/,$d' pyproject.toml) constraints.txt"
+        bash(f'cd {copy}; . setup/common.sh; touch ".venv/made-for-{made_for}-$(content_hash {inputs})"')
+        codes = {mode: bash(f"{copy}/setup/venv.sh {mode}").returncode for mode in ("runs", "all", "tests")}
+        assert codes == {mode: 0 if mode in enough_for else HOST for mode in codes}
 
 
 class TestCertificates:

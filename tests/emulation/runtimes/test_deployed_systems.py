@@ -22,8 +22,8 @@ def _has(monkeypatch: pytest.MonkeyPatch, *present: str) -> None:
     ("system", "present", "sentence"),
     [
         ("mosquitto", ["paho"], "the program mosquitto is not on this host: `apt install mosquitto`"),
-        ("mosquitto", ["mosquitto"], r"Python package paho is missing.*pip install 'brokerlab\[systems\]'"),
-        ("zenoh", [], r"Python package zenoh is missing.*pip install 'brokerlab\[systems\]'"),
+        ("mosquitto", ["mosquitto"], r"Python package paho is missing.*make base"),
+        ("zenoh", [], r"Python package zenoh is missing.*make base"),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(
