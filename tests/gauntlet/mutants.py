@@ -91,7 +91,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "cbf",
-        _of(f"{_ROUTING}.cbf", "router", "table", "sums", "tree", "announcements"),
+        _of(f"{_ROUTING}.cbf", "router", "table", "sums", "tree", "announcements", "advertising"),
         (scenarios.CBF, scenarios.CBF_COVERING, scenarios.LANGUAGE_CBF),
     ),
     Target(

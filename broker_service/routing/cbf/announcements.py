@@ -1,15 +1,19 @@
-"""Announcements of the changes of sums to neighbours: one by one, or several together."""
+"""Sums that a server tells its neighbours (rule 2 of `router`), and announcements of their changes: one by one, or
+several together."""
 
 from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from broker_service.language.relations import intersects
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.cbf.messages import encoded_bundles
-from broker_service.routing.cbf.sums import Change
-from broker_service.routing.interface import Action, Send, SetTimer
+from broker_service.routing.cbf.sums import Change, Entry, Sum
+from broker_service.routing.cbf.table import Advertised, ForwardingTable
+from broker_service.routing.common.tables import AdvertisementTable
+from broker_service.routing.interface import Action, Actions, Send, SetTimer
 
 LABEL = "sums"
 """Purpose of the control messages, for the log."""
@@ -80,3 +84,50 @@ class Gathered(Announcements):
             for neighbour, changes in waiting.items()
             for header in encoded_bundles(changes.values())
         ]
+
+
+class ToldSums:
+    """Sums that one server has told its neighbours in the tree, which follow the forwarding table (rule 2)."""
+
+    def __init__(
+        self,
+        sums: Mapping[BrokerId, Sum],
+        table: ForwardingTable,
+        announcements: Announcements,
+        advertisements: AdvertisementTable[Advertised] | None,
+    ) -> None:
+        """`advertisements` are those towards which subscriptions are told; None where they are told to all."""
+        self.sums = sums
+        self._table = table
+        self._announcements = announcements
+        self._advertisements = advertisements
+
+    def update(self, entry: Entry, hops: int) -> list[Action]:
+        """Brings the sums for all neighbours in line with the directions in which a subscription stands."""
+        actions: list[Action] = []
+        for neighbour, told in self.sums.items():
+            wanted = self._wants(neighbour, entry)
+            if wanted and entry.body not in told:
+                actions += self._announcements.tell(neighbour, told.add(entry), hops)
+            elif not wanted and entry.body in told:
+                actions += self._announcements.tell(neighbour, told.remove(entry.body), hops)
+        return actions
+
+    def _wants(self, neighbour: BrokerId, entry: Entry) -> bool:
+        """True when a subscription is part of the sum for a neighbour."""
+        directions = self._table.directions(entry.body)
+        if not directions or directions == (neighbour,):
+            return False
+        return self._advertisements is None or any(
+            intersects(row.advertisement, entry.subscription)
+            for row in self._advertisements
+            if row.last_hop == neighbour
+        )
+
+    def withdraw(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
+        """A subscription stands in a direction no more."""
+        self._table.remove(body, direction)
+        actions = self.update(self._table.entry(body), hops)
+        if not self._table.directions(body):
+            self._table.forget(body)
+        return actions

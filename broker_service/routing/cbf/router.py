@@ -15,24 +15,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.formatting import format_subscription
-from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.cbf.announcements import Announcements, AnnouncementTimer, Gathered, Single
+from broker_service.routing.cbf.advertising import Advertising, Declared
+from broker_service.routing.cbf.announcements import Announcements, AnnouncementTimer, Gathered, Single, ToldSums
 from broker_service.routing.cbf.messages import bundled_entry, decode_changes
 from broker_service.routing.cbf.options import CbfOptions
 from broker_service.routing.cbf.sums import Change, CoveringSum, Entry, IdenticalSum, Sum
-from broker_service.routing.cbf.table import ForwardingTable, Found
+from broker_service.routing.cbf.table import Advertised, ForwardingTable, Found
 from broker_service.routing.cbf.tree import decode_neighbours
 from broker_service.routing.common.contents import content_of
-from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
+from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.common.tables import AdvertisementTable
@@ -47,22 +46,6 @@ from broker_service.routing.interface import (
 )
 
 _SUMS = {"identical": IdenticalSum, "covering": CoveringSum}
-
-
-class Advertised(NamedTuple):
-    """An advertisement, and the neighbour that it came from; None for one of this broker's clients."""
-
-    id: str
-    advertisement: Advertisement
-    body: bytes
-    last_hop: BrokerId | None
-
-
-class Declared(NamedTuple):
-    """A subscription's content or an advertisement's identifier, as something that a neighbour has told."""
-
-    kind: Kind
-    key: bytes | str
 
 
 class CbfRouter(DispatchingRouter):
@@ -80,13 +63,16 @@ class CbfRouter(DispatchingRouter):
         self._announcements: Announcements = Gathered(context.broker, after) if after else Single()
         self._advertisements: AdvertisementTable[Advertised] = AdvertisementTable()
         self._reconciliation: Reconciliation[Declared] = Reconciliation(context.links, context.options.reconcile_after)
+        towards = self._advertisements if context.options.advertisements else None
+        self._told = ToldSums(self._sums, self._table, self._announcements, towards)
+        self._advertising = Advertising(self._advertisements, self._table, self._told, self._reconciliation)
         super().__init__(
             {
                 Kind.PUBLISH: self._receive_publication,
                 Kind.SUBSCRIBE: self._receive_subscription,
                 Kind.UNSUBSCRIBE: self._receive_unsubscription,
-                Kind.ADVERTISE: self._receive_advertisement,
-                Kind.UNADVERTISE: self._receive_unadvertisement,
+                Kind.ADVERTISE: self._advertising.receive,
+                Kind.UNADVERTISE: self._advertising.receive_end,
                 Kind.CONTROL: self._receive_changes,
             }
         )
@@ -96,20 +82,20 @@ class CbfRouter(DispatchingRouter):
     def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
         if not self._context.options.advertisements:
             return ()
-        return self._add_advertisement(
+        return self._advertising.add(
             Advertised(id, advertisement, encode_predicates(advertisement.predicates), None), 0
         )
 
     def unadvertise(self, client: ClientId, id: str) -> Actions:
-        return self._remove_advertisement(id, 0)
+        return self._advertising.remove(id, 0)
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = self._subscribed[id] = content_of(subscription)
-        return self._updated(self._table.add_client(client, Entry(id, body, subscription)), 0)
+        return self._told.update(self._table.add_client(client, Entry(id, body, subscription)), 0)
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         body = self._subscribed.pop(id)
-        return self._remove(body, None, 0) if self._table.remove_client(body, id) else ()
+        return self._told.withdraw(body, None, 0) if self._table.remove_client(body, id) else ()
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         return self._forward(message, self._table.find_decoded(message.id, publication), None)
@@ -143,18 +129,6 @@ class CbfRouter(DispatchingRouter):
                 actions += self._add_direction(neighbour, entry, 0)
         return actions
 
-    def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        if message.id in self._advertisements:
-            self._reconciliation.confirm(neighbour, Declared(Kind.ADVERTISE, message.id))
-            return ()
-        advertisement = decode_advertisement(message.body)
-        return self._add_advertisement(Advertised(message.id, advertisement, message.body, neighbour), message.hops)
-
-    def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        if self._advertisements.last_hop(message.id) != neighbour:
-            return ()
-        return self._remove_advertisement(message.id, message.hops)
-
     # Links
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
@@ -182,7 +156,7 @@ class CbfRouter(DispatchingRouter):
             if isinstance(declared.key, bytes):
                 actions += self._remove_direction(neighbour, declared.key, 0)
             elif self._advertisements.last_hop(declared.key) == neighbour:
-                actions += self._remove_advertisement(declared.key, 0)
+                actions += self._advertising.remove(declared.key, 0)
         return actions
 
     def _update_restarted(self, neighbour: BrokerId) -> Actions:
@@ -225,64 +199,10 @@ class CbfRouter(DispatchingRouter):
         added = self._table.add(entry, neighbour)
         if len(former) > 1 and not self._context.options.advertisements:
             return ()  # with the second direction it became part of the sum for every neighbour
-        return self._updated(added, hops)
+        return self._told.update(added, hops)
 
     def _remove_direction(self, neighbour: BrokerId, body: bytes, hops: int) -> Actions:
-        return self._remove(body, neighbour, hops) if neighbour in self._table.directions(body) else ()
-
-    def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
-        """A subscription stands in a direction no more."""
-        self._table.remove(body, direction)
-        actions = self._updated(self._table.entry(body), hops)
-        if not self._table.directions(body):
-            self._table.forget(body)
-        return actions
-
-    def _updated(self, entry: Entry, hops: int) -> list[Action]:
-        """Brings the sums for all neighbours in line with the directions in which a subscription stands."""
-        actions: list[Action] = []
-        for neighbour, told in self._sums.items():
-            wanted = self._wants(neighbour, entry)
-            if wanted and entry.body not in told:
-                actions += self._announcements.tell(neighbour, told.add(entry), hops)
-            elif not wanted and entry.body in told:
-                actions += self._announcements.tell(neighbour, told.remove(entry.body), hops)
-        return actions
-
-    def _wants(self, neighbour: BrokerId, entry: Entry) -> bool:
-        """True when a subscription is part of the sum for a neighbour."""
-        directions = self._table.directions(entry.body)
-        if not directions or directions == (neighbour,):
-            return False
-        return not self._context.options.advertisements or any(
-            intersects(row.advertisement, entry.subscription)
-            for row in self._advertisements
-            if row.last_hop == neighbour
-        )
-
-    # Advertisements
-
-    def _add_advertisement(self, row: Advertised, hops: int) -> Actions:
-        self._advertisements.add(row)
-        actions = self._broadcast(Message(Kind.ADVERTISE, row.id, row.body, hops=hops + 1), row.last_hop)
-        return [*actions, *self._towards(row)]
-
-    def _remove_advertisement(self, id: str, hops: int) -> Actions:
-        row = self._advertisements.remove(id)
-        if row is None:
-            return ()
-        actions = self._broadcast(Message(Kind.UNADVERTISE, id, hops=hops + 1), row.last_hop)
-        return [*actions, *self._towards(row)]
-
-    def _towards(self, row: Advertised) -> list[Action]:
-        """Brings the sum for the neighbour in line that an advertisement came from, or came from until now."""
-        if row.last_hop is None:
-            return []
-        entries = [entry for entry in self._table if intersects(row.advertisement, entry.subscription)]
-        return [action for entry in entries for action in self._updated(entry, 0)]
-
-    def _broadcast(self, message: Message, source: BrokerId | None) -> Sequence[Send]:
-        return [Send(neighbour, message) for neighbour in self._sums if neighbour != source]
+        return self._told.withdraw(body, neighbour, hops) if neighbour in self._table.directions(body) else ()
 
     def index(self) -> None:
         self._table.index()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from broker_service.language import Publication
+from broker_service.language import Advertisement, Publication
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.cbf.sums import Entry
@@ -20,6 +20,15 @@ from broker_service.routing.interface import Matcher
 
 Directions = tuple[BrokerId | None, ...]
 """Neighbours, in the order in which the subscription came from them; None stands for this server's clients."""
+
+
+class Advertised(NamedTuple):
+    """An advertisement, and the neighbour that it came from; None for one of this broker's clients."""
+
+    id: str
+    advertisement: Advertisement
+    body: bytes
+    last_hop: BrokerId | None
 
 
 class SharedIndex(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest import mock
 
 import msgspec
@@ -12,7 +13,7 @@ from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.cbf import CbfRouter
 from broker_service.routing.cbf.sums import Change, CoveringSum, Entry
 from broker_service.routing.cbf.table import Found
-from broker_service.routing.interface import Action, Actions, Deliver, Send, SetTimer
+from broker_service.routing.interface import Actions, Deliver, Send, SetTimer
 from tests.properties.mutants import in_place_of
 
 
@@ -35,21 +36,33 @@ class ForwardsEverywhere(CbfRouter):
 class WithdrawsForAll(CbfRouter):
     """Withdraws a subscription's content while others with the same content stand: it aggregates without counting."""
 
-    def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
-        entry = self._table.entry(body)
-        actions = super()._remove(body, direction, hops)
-        if not self._table.directions(body):
-            return actions
-        withdrawn = [neighbour for neighbour, told in self._sums.items() if body in told]
-        return [*actions, *(Send(to, Message(Kind.UNSUBSCRIBE, entry.id, body, hops=1)) for to in withdrawn)]
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._told.withdraw
+
+        def withdraw(body: bytes, direction: BrokerId | None, hops: int) -> Actions:
+            entry = self._table.entry(body)
+            actions = original(body, direction, hops)
+            if not self._table.directions(body):
+                return actions
+            withdrawn = [neighbour for neighbour, told in self._sums.items() if body in told]
+            return [*actions, *(Send(to, Message(Kind.UNSUBSCRIBE, entry.id, body, hops=1)) for to in withdrawn)]
+
+        self._told.withdraw = withdraw  # type: ignore[method-assign]
 
 
 class KeepsWithdrawalsToItself(CbfRouter):
     """Tells no neighbour that a subscription is withdrawn."""
 
-    def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
-        super()._remove(body, direction, hops)
-        return ()
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._told.withdraw
+
+        def withdraw(body: bytes, direction: BrokerId | None, hops: int) -> Actions:
+            original(body, direction, hops)
+            return ()
+
+        self._told.withdraw = withdraw  # type: ignore[method-assign]
 
 
 class TellsRestartedNothing(CbfRouter):
@@ -76,8 +89,9 @@ class ForgetsTheCovered(CoveringSum):
 class IgnoresLateAdvertisements(CbfRouter):
     """Sends subscriptions towards the advertisements that it knows when they are made, and to no later ones."""
 
-    def _towards(self, row: object) -> list[Action]:
-        return []
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._advertising._towards = lambda _: []  # type: ignore[method-assign]
 
 
 class CoversTheWrongWay(CoveringSum):
