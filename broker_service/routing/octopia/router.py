@@ -45,7 +45,6 @@ from broker_service.routing.common.decoding import decode_advertisement, decode_
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
-from broker_service.routing.common.tables import AdvertisementTable
 from broker_service.routing.interface import Actions, MalformedMessageError, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.octopia.dynamic import make_forwarding
 from broker_service.routing.octopia.messages import (
@@ -84,10 +83,8 @@ class OctopiaRouter(DispatchingRouter):
             {neighbour: link.attributes for neighbour, link in context.links.items()},
         )
         self._own_bit = bit(self._neighbourhood.label.cluster)
-        self._advertisements: ClusterLinkTable = AdvertisementTable()
+        self._advertisements = ClusterLinkTable(self._own_bit)
         self._subscriptions = PublicationRoutingTable(context.matcher())
-        self._newest: dict[BrokerId, str] = {}
-        """The advertisement that arrived last from each secondary neighbour."""
         self._reconciliation: Reconciliation[str] = Reconciliation(context.links, context.options.reconcile_after)
         """Restarted primary neighbours confirm subscriptions, by identifier."""
         self._publications = Publications(
@@ -114,7 +111,7 @@ class OctopiaRouter(DispatchingRouter):
         """Algorithm 1 at the host broker."""
         row = AdvertisementRow(id, encode_predicates(advertisement.predicates), advertisement, self._own_bit, None)
         self._advertisements.add(row)
-        return [self._offer(neighbour, row) for neighbour in self._neighbourhood.secondary.values()]
+        return [_offer(neighbour, row) for neighbour in self._neighbourhood.secondary.values()]
 
     def unadvertise(self, client: ClientId, id: str) -> Actions:
         self._advertisements.remove(id)
@@ -167,10 +164,9 @@ class OctopiaRouter(DispatchingRouter):
         row = AdvertisementRow(message.id, message.body, advertisement, civ, neighbour)
         row.witness = self._subscriptions.oldest_intersecting(advertisement)
         self._advertisements.add(row)
-        self._newest[neighbour] = message.id
         if row.witness is None:
-            return [self._reconciliation.set_timer(neighbour)] if self._is_set(row) else []
-        if self._is_set(row):
+            return [self._reconciliation.set_timer(neighbour)] if self._advertisements.is_set(row) else []
+        if self._advertisements.is_set(row):
             return []
         row.civ |= self._own_bit
         return [Send(neighbour, _control(message.id, CivSetForAdvertisement(message.id)))]
@@ -205,15 +201,12 @@ class OctopiaRouter(DispatchingRouter):
         if encounter is Encounter.FIRST:
             return []
         if encounter is Encounter.SAME:
-            unsettled = self._reconciliation.is_expecting(neighbour) or self._unconfirmed(neighbour)
+            unsettled = self._reconciliation.is_expecting(neighbour) or self._advertisements.unconfirmed(neighbour)
             return [self._reconciliation.set_timer(neighbour)] if unsettled else []
         if self._neighbourhood.is_primary(neighbour):
             return self._update_restarted_primary(neighbour, incarnation)
-        return self._update_restarted_secondary(neighbour)
-
-    def link_down(self, neighbour: BrokerId) -> Actions:
-        """Nothing changes yet, because the neighbour may come back with its tables."""
-        return []
+        self._advertisements.forget(neighbour)
+        return [_offer(neighbour, row) for row in self._advertisements.local()]
 
     def timer(self, key: TimerKey) -> Actions:
         assert isinstance(key, Reconcile)
@@ -221,7 +214,7 @@ class OctopiaRouter(DispatchingRouter):
         if not self._reconciliation.is_up(neighbour):
             return []  # it can announce nothing; when it comes back, it has its time again
         if not self._neighbourhood.is_primary(neighbour):
-            return self._unset(self._unconfirmed(neighbour))
+            return self._unset(self._advertisements.unconfirmed(neighbour))
         actions: list[Send] = []
         for id in sorted(self._reconciliation.take_overdue(neighbour)):
             row = self._subscriptions.get(id)
@@ -243,71 +236,27 @@ class OctopiaRouter(DispatchingRouter):
         self._reconciliation.expect(neighbour, passed_on)
         return [*actions, self._reconciliation.set_timer(neighbour)]
 
-    def _update_restarted_secondary(self, neighbour: BrokerId) -> Actions:
-        self._newest.pop(neighbour, None)
-        for row in self._advertisements.from_neighbour(neighbour):
-            self._advertisements.remove(row.id)
-        return [self._offer(neighbour, row) for row in self._advertisements.local()]
-
-    def _unconfirmed(self, host: BrokerId) -> list[AdvertisementRow]:
-        """Advertisements for which the host broker has set this cluster's bit, without a witness here."""
-        return [row for row in self._advertisements.from_neighbour(host) if self._is_set(row) and row.witness is None]
-
     # Subscriptions of clients and neighbours
 
     def _add_subscription(self, row: SubscriptionRow, hops: int) -> Actions:
         """Adds a subscription by Algorithm 2."""
         self._subscriptions.add(row)
         onward = Message(Kind.SUBSCRIBE, row.id, row.body, hops=hops + 1)
-        return [*self._broadcast(onward, row.last_hop), *self._set(row)]
+        return [
+            *_broadcast(self._neighbourhood, onward, row.last_hop),
+            *(Send(host, _control(row.id, news, row.body)) for host, news in self._advertisements.set_for(row)),
+        ]
 
     def _withdraw_subscription(self, row: SubscriptionRow, hops: int) -> list[Send]:
         self._subscriptions.remove(row)
-        orphaned = []
-        for advertised in self._advertisements:
-            if advertised.witness is row:
-                advertised.witness = self._subscriptions.oldest_intersecting(advertised.advertisement, row.sequence)
-                if advertised.witness is None:
-                    orphaned.append(advertised)
+        orphaned = self._advertisements.without_witness(row, self._subscriptions)
         onward = Message(Kind.UNSUBSCRIBE, row.id, hops=hops + 1)
-        return [*self._broadcast(onward, row.last_hop), *self._unset(orphaned)]
-
-    def _set(self, subscribed: SubscriptionRow) -> list[Send]:
-        """One CIV_SET to each host broker of advertisements for which this subscription is the first in the cluster."""
-        hosts: dict[BrokerId, None] = {}
-        for row in self._advertisements:
-            if row.last_hop is None or row.witness is not None:
-                continue
-            if intersects(row.advertisement, subscribed.subscription):
-                row.witness = subscribed
-                if not self._is_set(row):
-                    row.civ |= self._own_bit
-                    hosts[row.last_hop] = None
-        return [
-            Send(host, _control(subscribed.id, CivSetForSubscription(self._newest[host]), subscribed.body))
-            for host in hosts
-        ]
+        return [*_broadcast(self._neighbourhood, onward, row.last_hop), *self._unset(orphaned)]
 
     def _unset(self, rows: Iterable[AdvertisementRow]) -> list[Send]:
         """One CIV_UNSET to each host broker of these advertisements."""
-        by_host: dict[BrokerId, list[str]] = {}
-        for row in rows:
-            if row.last_hop is not None and self._is_set(row):
-                row.civ &= ~self._own_bit
-                by_host.setdefault(row.last_hop, []).append(row.id)
+        by_host = self._advertisements.unset(rows)
         return [Send(host, _control(ids[0], CivUnset(tuple(ids)))) for host, ids in by_host.items()]
-
-    def _is_set(self, row: AdvertisementRow) -> bool:
-        """True when the host broker forwards the advertisement's publications to this cluster."""
-        return bool(row.civ & self._own_bit)
-
-    # Messages
-
-    def _broadcast(self, message: Message, source: BrokerId | None) -> list[Send]:
-        return [Send(neighbour, message) for neighbour in self._neighbourhood.primary.values() if neighbour != source]
-
-    def _offer(self, neighbour: BrokerId, row: AdvertisementRow) -> Send:
-        return Send(neighbour, Message(Kind.ADVERTISE, row.id, row.body, encode_vector(row.civ), 1))
 
     def declared(self) -> Iterator[int]:
         for table in (self._advertisements, self._subscriptions):
@@ -325,3 +274,12 @@ class OctopiaRouter(DispatchingRouter):
 
 def _control(id: str, news: ControlHeader, body: bytes = b"") -> Message:
     return Message(Kind.CONTROL, id, body, encode_header(news), 1)
+
+
+def _offer(neighbour: BrokerId, row: AdvertisementRow) -> Send:
+    return Send(neighbour, Message(Kind.ADVERTISE, row.id, row.body, encode_vector(row.civ), 1))
+
+
+def _broadcast(neighbourhood: Neighbourhood, message: Message, source: BrokerId | None) -> list[Send]:
+    """Sends a message within the cluster, to all primary neighbours but the one that it came from."""
+    return [Send(neighbour, message) for neighbour in neighbourhood.primary.values() if neighbour != source]

@@ -7,7 +7,7 @@ names a row for its withdrawal; it detects no duplicates, because there are none
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from operator import attrgetter
@@ -18,6 +18,7 @@ from broker_service.messages import BrokerId, ClientId
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
 from broker_service.routing.interface import Matcher
+from broker_service.routing.octopia.messages import CivSetForSubscription
 from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
@@ -92,5 +93,66 @@ class AdvertisementRow:
         return split_id(self.id)[1]
 
 
-ClusterLinkTable = AdvertisementTable[AdvertisementRow]
-"""The CLT: the advertisements of the host region, in the order they came."""
+class ClusterLinkTable(AdvertisementTable[AdvertisementRow]):
+    """The CLT: advertisements of the host region, in the order they came, and the bit of the own cluster in each."""
+
+    def __init__(self, own_bit: ClusterIndexVector) -> None:
+        super().__init__()
+        self._own_bit = own_bit
+        self._newest: dict[BrokerId, str] = {}
+        """The advertisement that arrived last from each secondary neighbour."""
+
+    def add(self, row: AdvertisementRow) -> None:
+        """Adds a row, in place of one with its identifier."""
+        super().add(row)
+        if row.last_hop is not None:
+            self._newest[row.last_hop] = row.id
+
+    def forget(self, host: BrokerId) -> None:
+        """A secondary neighbour has lost its tables."""
+        self._newest.pop(host, None)
+        for row in self.from_neighbour(host):
+            self.remove(row.id)
+
+    def is_set(self, row: AdvertisementRow) -> bool:
+        """True when the host broker forwards the advertisement's publications to this cluster."""
+        return bool(row.civ & self._own_bit)
+
+    def unconfirmed(self, host: BrokerId) -> list[AdvertisementRow]:
+        """Advertisements for which the host broker has set this cluster's bit, without a witness here."""
+        return [row for row in self.from_neighbour(host) if self.is_set(row) and row.witness is None]
+
+    def set_for(self, subscribed: SubscriptionRow) -> list[tuple[BrokerId, CivSetForSubscription]]:
+        """Makes a subscription the witness of the advertisements for which it is the first in the cluster. Returns
+        their host brokers that are to set the bit, each with the last advertisement that has come from it."""
+        hosts: dict[BrokerId, None] = {}
+        for row in self._rows.values():
+            if row.last_hop is None or row.witness is not None:
+                continue
+            if intersects(row.advertisement, subscribed.subscription):
+                row.witness = subscribed
+                if not self.is_set(row):
+                    row.civ |= self._own_bit
+                    hosts[row.last_hop] = None
+        return [(host, CivSetForSubscription(self._newest[host])) for host in hosts]
+
+    def without_witness(
+        self, withdrawn: SubscriptionRow, subscriptions: PublicationRoutingTable
+    ) -> list[AdvertisementRow]:
+        """Seeks successors of a withdrawn subscription. Returns the advertisements that have no witness now."""
+        orphaned = []
+        for row in self._rows.values():
+            if row.witness is withdrawn:
+                row.witness = subscriptions.oldest_intersecting(row.advertisement, withdrawn.sequence)
+                if row.witness is None:
+                    orphaned.append(row)
+        return orphaned
+
+    def unset(self, rows: Iterable[AdvertisementRow]) -> Mapping[BrokerId, list[str]]:
+        """Takes the own bit back from advertisements. Returns those that have had it, by host broker."""
+        by_host: dict[BrokerId, list[str]] = {}
+        for row in rows:
+            if row.last_hop is not None and self.is_set(row):
+                row.civ &= ~self._own_bit
+                by_host.setdefault(row.last_hop, []).append(row.id)
+        return by_host

@@ -101,8 +101,9 @@ class TellsTheRestartedNothing(OctopiaRouter):
 class KeepsSubscriptionsToItself(OctopiaRouter):
     """It does not broadcast them in its cluster."""
 
-    def _broadcast(self, message: Message, source: BrokerId | None) -> list[Send]:
-        return [] if message.kind is Kind.SUBSCRIBE else super()._broadcast(message, source)
+    def _add_subscription(self, row: SubscriptionRow, hops: int) -> Actions:
+        actions = super()._add_subscription(row, hops)
+        return [one for one in actions if not (isinstance(one, Send) and one.message.kind is Kind.SUBSCRIBE)]
 
 
 class IgnoresUnadvertisements(OctopiaRouter):
