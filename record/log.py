@@ -131,6 +131,9 @@ class Event(enum.StrEnum):
     MISSED = "missed"
     """A client's broker told it that it dropped notifications for it, because the client does not read
     (`clients.unread`). count: their number, since the last such record."""
+    STREAM_ENDED = "stream ended"
+    """A client program ended its stream, or a fault ended the program. client: the program; peer: its broker. What the
+    broker had passed on to it and had not come to the site is lost with the stream."""
     MISNUMBERED = "misnumbered"
     """A broker that numbers notifications sent one to a client program under a number that is not the next. id: that
     of the publication; count: the number; text: the one that was due."""

@@ -13,7 +13,7 @@ with such a link are held by rules 2 and 3 to have received no more than was sen
 
 Brokers that do not state how many records they wrote are left out, because they may log less than this asks for.
 Rules 2 and 3 leave out brokers whose sessions with clients broke, because publications are then submitted again, and
-notifications are lost, as the protocol of clients has it.
+notifications are lost, as the protocol of clients has it; and those with whom client programs ended streams.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.auditing.passages import AtBroker, Direction, passages_of
+from analysis.reading.intervals import FOREVER
 from record.faults import FaultKind
 from record.fidelity import Check
 
@@ -66,13 +67,12 @@ def _whole_logs(evidence: Evidence) -> set[str]:
 
 
 def _sessions_broken(evidence: Evidence) -> set[str]:
-    """Brokers to which a driver lost its session before clients left."""
-    number, stop = evidence.number, evidence.variant.stop
-    return {
-        event.target
-        for event in evidence.logs.outages
-        if event.variant == number and event.node and event.begins and (stop is None or event.at.time < stop)
-    }
+    """Brokers to which a driver lost its session, or with which a client program ended its own, before clients left."""
+    number, logs = evidence.number, evidence.logs
+    stop = FOREVER if evidence.variant.stop is None else evidence.variant.stop
+    lost = (event for event in logs.outages if event.node and event.begins)
+    broken = {event.target for event in lost if event.variant == number and event.at.time < stop}
+    return broken | {ended.broker for ended in logs.ended_streams if ended.variant == number and ended.time < stop}
 
 
 def _troubles(evidence: Evidence) -> tuple[dict[str, int], set[frozenset[str]]]:

@@ -120,6 +120,14 @@ class NumberedNotification(NamedTuple):
     """The number that was due, of one that is misnumbered."""
 
 
+class EndedStream(NamedTuple):
+    """A client program ended its stream, or a fault ended the program."""
+
+    variant: int
+    time: int
+    broker: str
+
+
 class LostRange(NamedTuple):
     """Positions of a stream that were lost for a client, as it was told."""
 

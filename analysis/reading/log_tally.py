@@ -16,6 +16,7 @@ from analysis.reading.issued_operations import IssuedOperations
 from analysis.reading.log_events import (
     BrokerDefect,
     ClientOperations,
+    EndedStream,
     ListeningEvent,
     LostRange,
     NeighbourChange,
@@ -90,6 +91,7 @@ class LogTally(Tally):
     lost_ranges: Listed[LostRange] = field(default_factory=partial(Listed, LostRange))
     """Told to clients."""
     numbered: Listed[NumberedNotification] = field(default_factory=partial(Listed, NumberedNotification))
+    ended_streams: Listed[EndedStream] = field(default_factory=partial(Listed, EndedStream))
     outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
     listening: Listed[ListeningEvent] = field(default_factory=partial(Listed, ListeningEvent))
     readings: Listed[Reading] = field(default_factory=partial(Listed, Reading))

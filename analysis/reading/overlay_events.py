@@ -14,6 +14,7 @@ from analysis.reading.detections import made_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.log_events import (
     BrokerDefect,
+    EndedStream,
     ListeningEvent,
     LogPosition,
     LostRange,
@@ -64,6 +65,7 @@ class OverlayEventReader:
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
             Event.DETECTED: self._read_detected,
             Event.LOST_RANGE: self._read_lost_range,
+            Event.STREAM_ENDED: self._read_ended_stream,
             **dict.fromkeys(_OF_NUMBERS, self._read_numbered),
         }
         """Readers by event. Each takes a variant, a record and its position in its file."""
@@ -116,6 +118,10 @@ class OverlayEventReader:
         if record.node not in self._variants.brokers and client is not None and stream is not None:
             lost = LostRange(variant, intern(client), intern(stream), record.time, record.count or 0)
             self._tally.lost_ranges.append(lost)
+
+    def _read_ended_stream(self, variant: int, record: TraceRecord, _position: int) -> None:
+        if record.node not in self._variants.brokers and record.peer is not None:
+            self._tally.ended_streams.append(EndedStream(variant, record.time, intern(record.peer)))
 
     def _read_numbered(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Reads the record of a client program's site; brokers have none to tell of themselves."""

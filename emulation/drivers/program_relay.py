@@ -4,8 +4,9 @@
 nothing else to reach, and prints a `Connecting` line. Once every program has opened a stream it prints
 `{"event":"ready"}`, and reads `{"do":"start",...}` as a driver does. Only then does it open a stream to the broker for
 each of a program, by a socket made inside the site, and passes the broker's welcome on. So programs, which wait for
-their welcome, begin together with the drivers' clients. Frames are passed on byte for byte, in both directions, each
-once the other end has room for it, and logged before (`seen_program`). It ends as a driver does.
+their welcome, begin together with the drivers' clients. Frames are passed on as they are, but for the times of
+publications, in both directions, each once the other end has room for it, and logged before (`seen_program`). It ends
+as a driver does.
 
 A program that a fault ends is ended by the parent, and its connection to the broker is reset here, as the kernel of a
 host does for a process that crashes. For one that is frozen, nothing is read from that connection.
@@ -35,7 +36,14 @@ from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError, StatusCode
-from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, decode_client_frame
+from broker_service.transport.wire import (
+    MalformedFrameError,
+    decode_broker_frame,
+    decode_client_frame,
+    encode_client_frames,
+    encode_first_frame,
+    encode_processed,
+)
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver import STATUS_TICKS, SiteEnd
 from emulation.drivers.instructions import Instruction, Leave, Pause, Resume, Return, Start
@@ -110,6 +118,8 @@ class _Passage:
     """The time since which the program has no room for a frame; None while it reads."""
     told: bool = False
     """True once it has been named for that."""
+    broken: bool = False
+    """True once the broker's side has ended, for whatever reason that is not the program's."""
 
 
 class ProgramRelay:
@@ -208,7 +218,8 @@ class ProgramRelay:
         await self._begun.wait()
         if client in self._away:
             raise RpcError(StatusCode.UNAVAILABLE, "a fault has ended this program")
-        call = await self._dial(self._config.programs[client].site)
+        site = self._config.programs[client].site
+        call = await self._dial(site)
         passage = _Passage(client, stream, call, SeenStream(self._seen[client]))
         self._passages.add(passage)
         try:
@@ -217,6 +228,8 @@ class ProgramRelay:
             self._passages.discard(passage)
             passage.seen.end()
             call.close()
+            if not passage.broken:
+                self._recorder.note(Event.STREAM_ENDED, peer=site.broker, client=client)
 
     async def _dial(self, site: SiteEnd) -> Call:
         """Opens a stream to the broker of a site. Raises `RpcError` when none answers in time: the program may try
@@ -246,8 +259,8 @@ class ProgramRelay:
     async def _pass_requests(self, passage: _Passage) -> None:
         try:
             while (data := await passage.stream.read()) is not None:
-                passage.seen.ask(decode_client_frame(data))
-                await passage.call.write(data)
+                for part in self._passed_on(data, passage.seen):
+                    await passage.call.write(part)
         except (MalformedFrameError, NonsenseError) as error:
             text = f"{error}" if isinstance(error, NonsenseError) else f"sent a frame that cannot be read: {error}"
             self._tell(passage.client, f"{text}; its stream was ended")
@@ -259,6 +272,16 @@ class ProgramRelay:
                 self._tell(passage.client, f"sent a frame that is too large: {error.details}; its stream was ended")
             raise
         passage.call.done_writing()
+
+    def _passed_on(self, data: bytes, seen: SeenStream) -> Sequence[bytes]:
+        """The frames by which a frame of a program is passed on. Raises `MalformedFrameError`, `NonsenseError`."""
+        frame = decode_client_frame(data)
+        requests = seen.ask(frame)
+        if requests == frame.requests:
+            return (data,)
+        parts = [encode_first_frame(frame)] if frame.session else []
+        parts += [encode_processed(frame.acknowledged)] if frame.acknowledged else []
+        return [*parts, *encode_client_frames(requests, self._config.message_bytes)]
 
     async def _pass_events(self, passage: _Passage) -> None:
         broker, welcomed = self._seen[passage.client].broker, False
@@ -281,6 +304,7 @@ class ProgramRelay:
             if passage.stream.error is not None or passage.client in self._away:
                 raise
             reason = f"{broker}: {error.details}"
+        passage.broken = True
         if welcomed:
             self._recorder.note(Event.LINK_DOWN, peer=broker, client=passage.client)
         raise RpcError(StatusCode.UNAVAILABLE, reason)

@@ -11,20 +11,26 @@ events as drivers log those that they receive, so that a judge reads both alike.
 4. A session that wants numbers gets each notification under the next one. On a further stream of the session the first
    may leave some out, which were lost with the former stream, or begin anew, because its broker does not know the
    session any more. A broker that gives no number to the first one of a stream does not number.
-5. From the first acknowledgement of a program on, what came on a stream and was not acknowledged at its end is logged
-   as unprocessed. None acknowledges what has not come on the same stream.
+5. Detections of composite subscriptions depend on the times of publications. So each publication is passed on with that
+   of its record, whatever time the program states, and a repetition with that of the first.
+6. From the first acknowledgement of a program on, what came on a stream and was not acknowledged at its end is logged
+   as unprocessed, but for detections. None acknowledges what has not come on the same stream.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
 import msgspec
 
 from broker_service.language import ContentError
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import decode_composite
+from broker_service.language.formatting import format_composite
 from broker_service.language.records import predicate_record
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientRequest, Operation, Outcome
@@ -38,15 +44,23 @@ _WITHDRAWING: Mapping[OperationKind, OperationKind] = {
     OperationKind.SUBSCRIBE: OperationKind.UNSUBSCRIBE,
 }
 _WITHDRAWN: Mapping[OperationKind, OperationKind] = {end: made for made, end in _WITHDRAWING.items()}
+_DECLARING = frozenset((*_WITHDRAWING, OperationKind.COMPOSE))
+_NAMED_WITH: Mapping[OperationKind, OperationKind] = {**_WITHDRAWN, OperationKind.COMPOSE: OperationKind.SUBSCRIBE}
+"""The kind of declaration among whose names the id of an operation of another kind is."""
 _KINDS: Mapping[Operation, OperationKind] = {
     Operation.ADVERTISE: OperationKind.ADVERTISE,
     Operation.UNADVERTISE: OperationKind.UNADVERTISE,
     Operation.SUBSCRIBE: OperationKind.SUBSCRIBE,
     Operation.UNSUBSCRIBE: OperationKind.UNSUBSCRIBE,
     Operation.PUBLISH: OperationKind.PUBLISH,
+    Operation.COMPOSE: OperationKind.COMPOSE,
 }
 _ANSWERS = frozenset({Outcome.CONFIRMED, Outcome.REJECTED})
-_WORDS: Mapping[Operation, str] = {Operation.ADVERTISE: "an advertisement", Operation.SUBSCRIBE: "a subscription"}
+_WORDS: Mapping[Operation, str] = {
+    Operation.ADVERTISE: "an advertisement",
+    Operation.SUBSCRIBE: "a subscription",
+    Operation.COMPOSE: "a composite subscription",
+}
 
 
 class NonsenseError(Exception):
@@ -59,9 +73,12 @@ class HandedOver(Session):
     def __init__(self) -> None:
         self.last = 0
         """The number of the latest operation."""
+        self.published = 0
+        """The time of the latest publication by the run's clock."""
 
     def submit(self, client: str, operation: Operation, id: str = "", body: bytes = b"", published: int = 0) -> int:
         self.last += 1
+        self.published = published
         return self.last
 
 
@@ -97,6 +114,9 @@ class SeenProgram:
     """True once it has asked for anything."""
     published: dict[str, int] = field(default_factory=dict)
     """The greatest number of a publication, by session."""
+    stamps: dict[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    """The times of publications that their broker has not acknowledged, by session and by number, in ascending
+    order."""
     notified: dict[str, int] = field(default_factory=dict)
     """The number of the latest notification, by session."""
     acknowledges: bool = False
@@ -137,7 +157,8 @@ class SeenNotifications:
         if number != due and not begins:
             program.clients.note_notification(Event.MISNUMBERED, program.end, event, f"{due} was due")
         self._latest = program.notified[self._session] = number
-        self._unprocessed.append(event)
+        if not event.publications:
+            self._unprocessed.append(event)
 
     def acknowledge(self, number: int) -> None:
         """The program acknowledges the notifications up to this number. Raises `NonsenseError`."""
@@ -174,8 +195,9 @@ class SeenStream:
         """Publications that the broker has not acknowledged."""
         self._notifications = SeenNotifications(program)
 
-    def ask(self, frame: ClientFrame) -> None:
-        """Logs the requests of a frame, which is about to be passed on. Raises `NonsenseError`, and logs nothing."""
+    def ask(self, frame: ClientFrame) -> Sequence[ClientRequest]:
+        """Logs the requests of a frame. Returns them as they are to be passed on. Raises `NonsenseError`, and logs
+        nothing."""
         read = list(self._read(frame.requests))
         if frame.acknowledged:
             self._notifications.acknowledge(frame.acknowledged)
@@ -190,6 +212,7 @@ class SeenStream:
             else:
                 self._asked.append(_Asked(request.number, request.id, 0, self._withdraw_all()))
                 self._program.attached = None
+        return [self._stamped(request) for request, _ in read]
 
     def tell(self, frame: BrokerFrame) -> None:
         """Logs the events of a frame that has come."""
@@ -199,6 +222,9 @@ class SeenStream:
                 self._notifications.add(event)
         while self._unacknowledged and self._unacknowledged[0].number <= frame.acknowledged:
             self._on_acknowledged(self._unacknowledged.popleft())
+        stamps = self._program.stamps[self._session]
+        for number in list(takewhile(lambda number: number <= frame.acknowledged, stamps)):
+            del stamps[number]
 
     def end(self) -> None:
         """Logs what the end of the stream means, however it came."""
@@ -222,8 +248,6 @@ class SeenStream:
                 attached = True
             elif not attached:
                 raise NonsenseError(f"asked for {request.operation.name} before it had attached")
-            elif request.operation is Operation.COMPOSE:
-                raise NonsenseError("asked for a composite subscription, which client programs cannot have")
             elif request.operation is Operation.DETACH:
                 attached = False
             yield request, self._operation(request)
@@ -235,6 +259,7 @@ class SeenStream:
         numbers: dict[str, float] | None = None
         strings: dict[str, str] | None = None
         predicates: list[PredicateRecord] | None = None
+        composite: CompositeSubscription | None = None
         try:
             if kind is OperationKind.PUBLISH:
                 attributes = decode_publication(request.body).attributes
@@ -242,12 +267,18 @@ class SeenStream:
                 strings = {name: value for name, value in attributes.items() if isinstance(value, str)}
             elif kind in _WITHDRAWING:
                 predicates = [predicate_record(predicate) for predicate in decode_predicates(request.body)]
+            elif kind is OperationKind.COMPOSE:
+                composite = decode_composite(request.body)
         except ContentError as error:
             what = _WORDS.get(request.operation, "a publication")
             raise NonsenseError(f"sent {what} {request.id!r} that cannot be read: {error}") from None
+        if composite is not None and composite.within is None:
+            raise NonsenseError(f"sent a composite subscription {request.id!r} without a window, by which it is judged")
         return ReadyOperation(
             0, request.client, self._program.broker, kind, request.id, request.body,
             numbers or None, strings or None, predicates,
+            None if composite is None else format_composite(composite.pattern),
+            None if composite is None else composite.within,
         )  # fmt: skip
 
     def _attach(self, request: ClientRequest) -> None:
@@ -265,10 +296,18 @@ class SeenStream:
             self._unacknowledged.append(request)
         serial = self._log(operation)
         if kind is OperationKind.PUBLISH:
+            self._program.stamps[self._session][request.number] = self._program.handed_over.published
             return
-        declaration = _WITHDRAWN.get(kind, kind), id
+        declaration = _NAMED_WITH.get(kind, kind), id
         self._asked.append(_Asked(request.number, id, serial, {}, declaration, declaration in self._standing))
-        self._set(declaration, kind in _WITHDRAWING)
+        self._set(declaration, kind in _DECLARING)
+
+    def _stamped(self, request: ClientRequest) -> ClientRequest:
+        """The request with the time at which it was logged, if it is a publication."""
+        stamp = self._program.stamps[self._session].get(request.number)
+        if request.operation is not Operation.PUBLISH or stamp is None:
+            return request
+        return msgspec.structs.replace(request, published=stamp)
 
     def _set(self, declaration: tuple[OperationKind, str], stands: bool) -> None:
         if stands:

@@ -27,10 +27,6 @@ def program_problems(scenario: Scenario, at_sites: Container[str]) -> Iterator[P
             elif name in written:
                 yield Problem(path, f"{name} has operations in `workload.operations`; a program does what it does")
             seen.add(name)
-    composite = next((n for n, item in enumerate(scenario.workload.operations) if item.verb == "composite"), None)
-    if composite is not None:
-        message = "composite subscriptions need the time of each publication, which no client program states"
-        yield Problem(("workload", "operations", composite, "composite"), message)
     if scenario.time_dilation == AUTO:
         yield Problem(("time_dilation",), "client programs cannot be rehearsed in virtual time; write a factor")
     if scenario.timeline.withdraw is not None:

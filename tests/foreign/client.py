@@ -14,6 +14,8 @@ from pathlib import Path
 
 from broker_service.client_library.client import Client, Session
 from broker_service.language import Operator, Predicate, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.notation import parse_composite
 from broker_service.messages import Operation
 
 QUOTES = Subscription((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
@@ -38,6 +40,12 @@ async def crash_between_acknowledgements(client: Client, session: Session) -> No
 
 async def acknowledge_what_has_not_come(_client: Client, session: Session) -> None:
     session.transport.acknowledge(1_000_000)
+
+
+async def compose(client: Client, _session: Session) -> None:
+    """Asks for pairs of a high quote and a low one besides."""
+    pattern = parse_composite("{[class,eq,'STOCK'],[close,>,20]}&{[class,eq,'STOCK'],[close,<,20]}")
+    await client.subscribe("pairs", CompositeSubscription(pattern, within=500_000_000))
 
 
 async def speak_for_another(client: Client, session: Session) -> None:
@@ -79,6 +87,7 @@ _MADE = (
     crash,
     crash_between_acknowledgements,
     acknowledge_what_has_not_come,
+    compose,
     speak_for_another,
     stay,
     escape,

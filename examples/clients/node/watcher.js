@@ -65,7 +65,7 @@ class Watcher {
     const attributes = content(body);
     if (attributes.close <= this.limit) return;
     console.log(`${id}: ${attributes.symbol} is above ${this.limit}`);
-    this.publish(`${this.name}-alert${this.alerts += 1}`, { class: 'ALERT', symbol: attributes.symbol, from: this.name });
+    this.publish(`${this.session}-alert${this.alerts += 1}`, { class: 'ALERT', symbol: attributes.symbol, from: this.name });
   }
 
   publish(id, attributes) {

@@ -25,7 +25,7 @@ async def watch(session: Session, client: Client, limit: float) -> None:
         if float(attributes["close"]) > limit:
             number += 1
             alert = {"class": "ALERT", "symbol": attributes["symbol"], "from": client.id}
-            client.publish(f"{client.id}-alert{number}", Publication(alert))
+            client.publish(f"{client.id}-{os.getpid()}-alert{number}", Publication(alert))  # new in each life
             print(f"{attributes['symbol']} is above {limit}", flush=True)
         session.acknowledge(notification)
 

@@ -70,6 +70,20 @@ def test_records_that_are_missing_at_one_end_show_at_the_other(
     assert sentence in found[check]
 
 
+@pytest.mark.parametrize("place", [0, -1], ids=["meanwhile", "when clients leave"])
+def test_a_client_that_ended_its_stream_has_not_got_all_that_was_delivered(
+    calm: Path, tmp_path: Path, place: int
+) -> None:
+    def edit(records: list[Line]) -> list[Line]:
+        time = [record["time"] for record in records if place or record["event"] == "notified"][place]
+        kept = without_every_tenth("notified")(records)
+        ended = {**kept[-2], "time": time, "event": "stream ended", "client": "S1"}
+        return recounted([kept[0], *({**ended, "peer": f"B{number}"} for number in (1, 2, 3)), *kept[1:]])
+
+    found = findings(edited(calm, tmp_path / "run", {"subscribers": edit}))
+    assert (NOTIFICATIONS in found) is bool(place)
+
+
 def test_few_records_suffice(calm: Path, tmp_path: Path) -> None:
     def without_the_fifth(records: list[Line]) -> list[Line]:
         number = [number for number, record in enumerate(records) if record["event"] == "notified"][4]

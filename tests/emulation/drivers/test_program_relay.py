@@ -103,6 +103,7 @@ async def test_programs_begin_together_and_what_they_do_is_logged(
             ("publish", "p"),
             ("notified", "p"),
             *(("unadvertise", "a"), ("unsubscribe", "s"), ("confirmed", "a"), ("confirmed", "s")),
+            ("stream ended", None),
         ]
         assert relayed.relay.status.notified == 1
 
@@ -129,6 +130,7 @@ async def test_a_session_that_its_broker_ends_is_logged_and_begins_anew(
         down = events.index("link_down")
         assert events[down + 1 : down + 5] == ["unadvertise", "unsubscribe", "confirmed", "confirmed"]
         assert events.count("subscribe") == 2
+        assert events.count("stream ended") == 1
 
 
 async def test_a_program_that_a_fault_ends_leaves_by_a_reset_and_comes_back(
@@ -154,8 +156,8 @@ async def test_a_program_that_a_fault_ends_leaves_by_a_reset_and_comes_back(
             client.publish("p", quote(1.0))
             assert (await anext(client)).id == "p"
         assert [event for event, _ in relayed.events() if event != "confirmed"] == [
-            "link_up", "subscribe", "unsubscribe",
-            "link_up", "subscribe", "advertise", "publish", "notified", "unsubscribe", "unadvertise",
+            "link_up", "subscribe", "unsubscribe", "stream ended",
+            "link_up", "subscribe", "advertise", "publish", "notified", "unsubscribe", "unadvertise", "stream ended",
         ]  # fmt: skip
 
 

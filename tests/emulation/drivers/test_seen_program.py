@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
+from analysis.judging.language import composed as composed_of
+from analysis.judging.language import parts_of
 from broker_service.language import Operator, Predicate, Publication
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import decode_composite, encode_composite
+from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientRequest, Operation, Outcome
 from broker_service.tracing.trace import Recorder
@@ -16,6 +21,7 @@ from emulation.drivers.status import ClientCounts
 from record.log import Event, TraceRecord
 
 QUOTES = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
+PAIR = encode_composite(CompositeSubscription(parse_composite("{[class,eq,'STOCK']}&{[class,eq,'NEWS']}")))
 QUOTE = encode_publication(Publication({"class": "STOCK", "close": 3}))
 
 
@@ -178,7 +184,8 @@ def requests(*made: ClientRequest) -> Iterable[ClientRequest]:
     ("request_", "sentence"),
     [
         (ClientRequest("S2", 3, Operation.SUBSCRIBE, "t", QUOTES), "spoke for the client 'S2', which it is not"),
-        (ClientRequest("S1", 3, Operation.COMPOSE, "t"), "asked for a composite subscription"),
+        (ClientRequest("S1", 3, Operation.COMPOSE, "t", b"\xff"), "sent a composite subscription 't' that cannot be"),
+        (ClientRequest("S1", 3, Operation.COMPOSE, "t", PAIR), "sent a composite subscription 't' without a window"),
         (ClientRequest("S1", 3, Operation.SUBSCRIBE, "t", b"\xff"), "sent a subscription 't' that cannot be read"),
         (ClientRequest("S1", 3, Operation.PUBLISH, "t", b"\xff"), "sent a publication 't' that cannot be read"),
     ],
@@ -273,3 +280,42 @@ def test_nobody_acknowledges_what_has_not_come_on_the_same_stream() -> None:
     stream.end()
     with pytest.raises(NonsenseError, match="acknowledged notification 2, and had got none on this stream"):
         numbered(laboratory.program).ask(ClientFrame(acknowledged=2))
+
+
+def test_a_composite_subscription_is_logged_with_its_pattern_and_shares_the_names_of_subscriptions() -> None:
+    laboratory = Laboratory()
+    stream, log = laboratory.stream(), laboratory.log
+    body = encode_composite(CompositeSubscription(decode_composite(PAIR).pattern, 5_000_000))
+    ask(stream, (2, Operation.SUBSCRIBE, "s", QUOTES), (3, Operation.COMPOSE, "c", body))
+    _, composed = log.records
+    assert (composed.text, composed.duration) == ("{{[class,eq,'STOCK']}&{[class,eq,'NEWS']}}", 5_000_000)
+    assert len(parts_of(composed_of(composed.text, composed.duration).pattern)) == 2
+    ask(stream, (4, Operation.UNSUBSCRIBE, "c", b""))
+    log.take()
+    tell(stream, confirmed(2, "s"), confirmed(3, "c"), confirmed(4, "c"))
+    assert log.take() == [
+        ("confirmed", "subscribe", "s"),
+        ("confirmed", "compose", "c"),
+        ("confirmed", "unsubscribe", "c"),
+    ]
+    ask(stream, (5, Operation.COMPOSE, "d", body))
+    log.take()
+    stream.end()
+    assert log.take() == [("confirmed", "compose", "d"), *withdrawn("s", "d")]
+
+
+def test_publications_are_passed_on_with_the_time_of_their_record_and_repeated_with_the_first() -> None:
+    laboratory = Laboratory()
+    stream = laboratory.stream()
+    laboratory.program.clients.clock_offset = 10_000
+    publish = ClientRequest("S1", 3, Operation.PUBLISH, "p", QUOTE, 77)
+    (passed,) = stream.ask(ClientFrame([publish]))
+    (record,) = laboratory.log.records
+    assert passed == ClientRequest("S1", 3, Operation.PUBLISH, "p", QUOTE, record.time + 10_000)
+    stream.end()
+    further = SeenStream(laboratory.program)
+    further.ask(ClientFrame([], "a session"))
+    _, repeated = further.ask(ClientFrame([ClientRequest("S1", 0, Operation.ATTACH), publish]))
+    assert repeated == passed
+    tell(further, acknowledged=3)
+    assert not laboratory.program.stamps["a session"]

@@ -127,9 +127,12 @@ def test_programs_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Pa
 def test_programs_that_faults_end_and_freeze_come_back_and_are_judged(tmp_path: Path) -> None:
     faults = [{"at": "4s", "crash": "C1", "for": "2s"}, {"at": "9s", "pause": "C2", "for": "1s"}]
     timeline = {"join": "3s", "run": "12s", "drain": "1s"}
-    code, printed, directory = run(tmp_path, {"C1": program(), "C2": program()}, faults=faults, timeline=timeline)
+    programs = {"C1": program(), "C2": program("compose")}
+    code, printed, directory = run(tmp_path, programs, faults=faults, timeline=timeline)
     assert code == ExitCode.CORRECT, printed
-    assert summary(directory)["delivery"]["verdicts"] == ["correct"]
+    delivery = summary(directory)["delivery"]
+    assert delivery["verdicts"] == ["correct"]
+    assert delivery["detections"]["expected"] == delivery["detections"]["delivered"] > 3
     assert check(directory, "client programs that failed")["value"] == 0
     assert logged(directory, "link_up", "C1") == 2
     assert logged(directory, "subscribe", "C1") == 2
@@ -148,15 +151,15 @@ def test_a_program_that_opens_no_session_is_an_error_that_names_its_field(tmp_pa
 
 @pytest.mark.proof
 @pytest.mark.parametrize(
-    ("defect", "verdicts"),
+    ("defect", "verdicts", "least"),
     [
-        ("lose_each_tenth_notification", ["lost"]),
-        ("skip_each_tenth_number", ["lost", "misnumbered"]),
-        ("repeat_each_tenth_under_a_new_number", ["duplicated"]),
+        ("lose_each_tenth_notification", ["lost"], 6),  # of whichever client's
+        ("skip_each_tenth_number", ["lost", "misnumbered"], 4),
+        ("repeat_each_tenth_under_a_new_number", ["duplicated"], 4),
     ],
 )
 def test_the_verdict_names_a_defect_of_the_broker_on_the_way_to_a_program(
-    tmp_path: Path, defect: str, verdicts: list[str]
+    tmp_path: Path, defect: str, verdicts: list[str], least: int
 ) -> None:
     environment = {"PYTHONPATH": str(ROOT), "FOREIGN_DEFECT": defect}
     brokers = {"level": 3, "command": BROKER, "environment": environment}
@@ -164,7 +167,7 @@ def test_the_verdict_names_a_defect_of_the_broker_on_the_way_to_a_program(
     assert code == ExitCode.VIOLATED, printed
     delivery = summary(directory)["delivery"]
     assert delivery["verdicts"] == verdicts
-    assert delivery["lost"] + delivery["duplicate"] > 5
+    assert delivery["lost"] + delivery["duplicate"] >= least
     assert "C1" in printed
 
 
