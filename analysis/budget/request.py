@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import UNSET, UnsetType
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.request import brokers_of
 from analysis.budget.variant import AtRest, BudgetedVariant, Latency
+from analysis.reading.intervals import Intervals
 from record.host_speed import HostSpeed
 from record.manifest import ChargedCosts, Manifest, VariantRecord
 from record.service_time import ServiceTime
 
 
-def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVariant:
-    """One variant."""
+def budgeted(
+    manifest: Manifest, number: int, asked: AskedVariant, full_sessions: Mapping[str, Intervals] | None = None
+) -> BudgetedVariant:
+    """One variant, given the times in which slow readers' sessions were full, by broker."""
     variant = manifest.variants[number]
     brokers = brokers_of(manifest, variant)
     charged = manifest.at_rest if manifest.calibration is UNSET else manifest.calibration
@@ -27,6 +32,7 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
         modelled=charged is not UNSET,
         simulated=manifest.calibration is not UNSET,
         run_start=variant.run_start,
+        full_sessions=full_sessions or {},
     )
 
 

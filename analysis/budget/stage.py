@@ -14,7 +14,7 @@ What ways have in common is computed once, for each arrival at a broker, and add
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.access import AccessLinks, struck_access
 from analysis.budget.at_rest import NodesAtRest
+from analysis.budget.beside_slow import beside_slow
 from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.numbered_nodes import NumberedNodes
@@ -112,6 +113,9 @@ class BudgetStage:
             most = stolen.waited_at_most(intended, np.maximum(intended, notices[:, NoticeColumn.NOTIFIED]))
             may_be = np.maximum(found[:, [Part.CONTENTION, Part.UNEXPLAINED]], 0).sum(axis=1)
             tally.stolen.add(Stolen(number, int(np.minimum(most, may_be).sum())))
+        if variant.full_sessions and variant.contention_known:
+            for sums in beside_slow(number, variant, numbered.names, replace(ways, notices=notices), found):
+                tally.beside_slow.add(sums)
         if variant.run_start is not None:
             second = (intended - variant.run_start) // SECOND
             add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), rows)

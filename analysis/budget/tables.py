@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
-from analysis.budget.tally import BudgetTally, Grouping, Sums
+from analysis.budget.tally import BesideSlowReaders, BudgetTally, Grouping, Sums
 from analysis.budget.variant import BudgetedVariant
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
 from analysis.tables.histogram import lower_ms
@@ -91,6 +91,10 @@ class BudgetTables:
             cost_factor=self.variants[variant].rest.factor,
             cost_factors=self._cost_factors(variant),
         )
+
+    def beside_slow(self, variant: int) -> list[BesideSlowReaders]:
+        """The sums of a variant's notifications beside slow readers."""
+        return [sums for sums in self.tally.beside_slow if sums.variant == variant]
 
     def _cost_factors(self, variant: int) -> dict[str, float] | UnsetType:
         factors = {host: rest.factor for host, rest in self.variants[variant].rest_on.items()}

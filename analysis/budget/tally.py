@@ -73,6 +73,17 @@ class Stolen(msgspec.Struct):
     """Nanoseconds."""
 
 
+class BesideSlowReaders(msgspec.Struct):
+    """Notifications of clients that read whatever comes, of a broker while a slow reader's session at it was full."""
+
+    variant: int
+    broker: str
+    """Empty for all other notifications of the variant, to compare with."""
+    notifications: Sum = 0
+    unexplained: Sum = 0
+    """Nanoseconds."""
+
+
 class Unknown(msgspec.Struct):
     """First notifications that are in no sum, because the log does not hold their ways."""
 
@@ -88,6 +99,7 @@ class BudgetTally(Tally):
     nodes: Rows[NodeSums] = field(default_factory=partial(Rows, NodeSums))
     stolen: Rows[Stolen] = field(default_factory=partial(Rows, Stolen))
     unknown: Rows[Unknown] = field(default_factory=partial(Rows, Unknown))
+    beside_slow: Rows[BesideSlowReaders] = field(default_factory=partial(Rows, BesideSlowReaders))
 
 
 def summands(parts: Numbers) -> Numbers:

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import Numbers
+from analysis.reading.intervals import Intervals
 from broker_service.messages import Kind
 from record.service_time import Distribution, SendingOrder, ServiceTime
 from record.time_units import SECOND
@@ -93,6 +94,8 @@ class BudgetedVariant:
     simulated: bool = False
     """True where `rest` is charged, and not modelled."""
     run_start: int | None = None
+    full_sessions: Mapping[str, Intervals] = field(default_factory=dict)
+    """Times in which a slow reader's session was full, by broker."""
 
     @property
     def contention_known(self) -> bool:

@@ -26,6 +26,7 @@ from analysis.tables.summary import (
     BELOW_EXPECTATION,
     BROKER_DEFECT,
     CORRECT,
+    HELD_UP,
     POWER_BELOW,
     STATE_LEFT,
     UNJUDGED,
@@ -40,10 +41,16 @@ from record.time_units import MILLISECOND, SECOND
 
 
 def delivery_of(
-    number: int, variant: VariantRecord, judgement: Judgement, starving: Sequence[str], lacking: Sequence[str]
+    number: int,
+    variant: VariantRecord,
+    judgement: Judgement,
+    starving: Sequence[str],
+    lacking: Sequence[str],
+    *,
+    held_up: Sequence[OperationDefect] = (),
 ) -> Delivery:
     """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved, and
-    `lacking` those why its logs are incomplete."""
+    `lacking` those why its logs are incomplete. `held_up` are brokers that delay others because of a slow reader."""
     publications = judgement.publications.counts.of(number)
     counts = judgement.publishers.counts.of(number)
     if lacking and counts.lost:
@@ -54,6 +61,7 @@ def delivery_of(
     problems += map(_fall_example, falls[:MOST])
     operations = [defect for defect in judgement.operations[number] if not (starving and defect.late)]
     problems += [] if defects else map(_operation_example, operations[:MOST])
+    problems += [] if starving else map(_operation_example, held_up)
     starts = judgement.starts[number]
     missing = [start for start in starts if start.missing]
     problems += [] if starving else map(_start_example, missing[:MOST])
@@ -104,7 +112,7 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
     detections = (defect.value for defect in DetectionDefect)
     expectations = BELOW_EXPECTATION, POWER_BELOW
     kinds = (*(defect.value for defect in Defect), START_NOT_ANNOUNCED, *detections, *expectations)
-    names = (*kinds, *OPERATION_DEFECTS, STATE_LEFT)
+    names = (*kinds, *OPERATION_DEFECTS, HELD_UP, STATE_LEFT)
     defects = [name for name in names if name in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
@@ -141,7 +149,7 @@ def _defects(
         **{defect: defect.value in problems for defect in DetectionDefect},
         BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
         POWER_BELOW: POWER_BELOW in problems,
-        **{kind: kind in problems for kind in OPERATION_DEFECTS},
+        **{kind: kind in problems for kind in (*OPERATION_DEFECTS, HELD_UP)},
         STATE_LEFT: STATE_LEFT in problems,
     }
     return [str(name) for name, is_found in found.items() if is_found]

@@ -38,6 +38,7 @@ from analysis.judging.publication_stage import JUDGED, PublicationStage, Publica
 from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
+from analysis.reading.intervals import Intervals
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_events import NumberedNotification
 from analysis.reading.log_stage import READ, Share
@@ -82,6 +83,8 @@ class Judgement:
     """Times in which operations settle, for each variant."""
     restarted: list[Sequence[BrokerStart]]
     """Starts of restarted brokers, for each variant."""
+    full_sessions: list[Mapping[str, Intervals]]
+    """Times in which slow readers' sessions were full, by broker, for each variant."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
         ],
         settling=[history.settling for history in found.histories],
         restarted=[history.starts for history in found.histories],
+        full_sessions=[history.unread.full for history in found.histories],
     )
     return Judged(judgement, context, read, judged, delivered)
 

@@ -88,7 +88,10 @@ def _measured(run: RunDirectory, done: Judged, progress: Progress) -> Findings:
     judgement, context = done.judgement, done.context
     logs, publications, nodes, buckets = judgement.logs, judgement.publications, context.nodes, context.buckets
     asked = [asked_of(run, number, logs) for number in range(len(run.manifest.variants))]
-    budgets = [budgeted(run.manifest, number, of_variant) for number, of_variant in enumerate(asked)]
+    budgets = [
+        budgeted(run.manifest, number, of_variant, judgement.full_sessions[number])
+        for number, of_variant in enumerate(asked)
+    ]
     by_link = LinkStage(HopStage(asked, nodes), PassageStage(budgets, nodes, buckets))
     hops_read = done.read.field("hops").grouped(Grouping("bucket", buckets), by_link, HOPS_READ).kept()
     hops = total(hops_read, HopTally(), counted("reading links", progress))

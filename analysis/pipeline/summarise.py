@@ -22,6 +22,7 @@ from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.deployed_systems import system_figures
 from analysis.pipeline.figures import JudgedDelays
+from analysis.pipeline.held_up import held_up
 from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
@@ -105,6 +106,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
         moved = _of(variant.name, messages)
         delay = _delay(run, number, findings)
         audited = audit(_evidence(run, number, findings, budgets.of(number, variant.name, delay)))
+        slow = list(held_up(findings.budget.beside_slow(number), run.sites.get(variant.name, ())))
         starving, lacking = _starved(run, variant.name, delay), incomplete(audited)
         counted = [figure.check for figure in delay.figures if figure.counts]
         summaries.append(
@@ -113,7 +115,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 fidelity=_fidelity(run, variant.name, [*audited, *counted]),
                 audit=audited,
                 interrupted=variant.interrupted,
-                delivery=delivery_of(number, variant, findings.judgement, starving, lacking),
+                delivery=delivery_of(number, variant, findings.judgement, starving, lacking, held_up=slow),
                 delay=delay,
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),

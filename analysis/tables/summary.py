@@ -42,6 +42,8 @@ BELOW_EXPECTATION = "below expectation"
 POWER_BELOW = "power below expectation"
 """The verdict on a variant of whose owed notifications a smaller share was judged than the scenario's
 `expect.judged`."""
+HELD_UP = "held up by a slow reader"
+"""A broker delays notifications of other clients while the session of a slow reader is full."""
 STATE_LEFT = "state left"
 """The verdict on a variant after which routing tables held rows although all clients had left."""
 OF_NO_PUBLICATION = frozenset({BROKER_DEFECT, STATE_LEFT, START_NOT_ANNOUNCED})
@@ -126,7 +128,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
     reordered, start not announced, detection lost, detection duplicated, detection spurious, session broken, not
-    confirmed, rejected, not renewed, misnumbered, below expectation, power below expectation, state left."""
+    confirmed, rejected, not renewed, misnumbered, held up by a slow reader, below expectation, power below expectation,
+    state left."""
     power: Power
     """The share of the owed notifications that the verdicts rest on."""
     expected_judged: float | msgspec.UnsetType = msgspec.UNSET

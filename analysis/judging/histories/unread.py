@@ -22,12 +22,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.reading.intervals import Intervals
 from analysis.reading.log_events import Reading
 from record.log import Event
+from record.time_units import SECOND
 from record.unread import SlowReaders, UnreadPolicy
 
 _ORDER = (Event.NOTIFIED, Event.LINK_DOWN, Event.DELIVERED, Event.DROPPED, Event.MISSED)
 """Events of one time, in the order in which they happened."""
+_LASTS = SECOND
+"""Time for which a session counts as full after something came to it that left no room."""
 Pair = tuple[str, str]
 """A client and a publication."""
 
@@ -46,6 +50,8 @@ class Unread:
     """Notifications that nothing shows to be lost when the run ended."""
     ended: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """The times at which the policy ended sessions, by client."""
+    full: Mapping[str, Intervals] = field(default_factory=dict)
+    """Times in which a session of a broker held as much as the bound lets wait, and a while after, by broker."""
 
 
 NOTHING_UNREAD = Unread()
@@ -69,6 +75,10 @@ def unread_of(
         untold=frozenset((each.client, publication) for each in found for publication in each.untold),
         waiting=frozenset((each.client, publication) for each in found for publication in each.waiting),
         ended={each.client: each.ended for each in found if each.ended},
+        full={
+            broker: Intervals.of(times for each in found for times in each.full.get(broker, ()))
+            for broker in {broker for each in found for broker in each.full}
+        },
     )
 
 
@@ -80,6 +90,8 @@ class _Reader:
         self.costs: dict[str, str] = {}
         self.untold: list[str] = []
         self.ended: list[int] = []
+        self.full: dict[str, list[tuple[int, int]]] = {}
+        """Times by broker, in which its session held as much as the bound lets wait."""
         self._bounds = bounds
         self._outstanding: dict[str, Reading] = {}
         """Notifications by their publications, in the order in which they came."""
@@ -107,6 +119,8 @@ class _Reader:
                 case Event.DELIVERED:
                     self._outstanding[reading.publication] = reading
                     self._bytes += reading.amount
+                    if self._full(len(self._outstanding), self._bytes, 0):
+                        self._note_full(reading)
                 case Event.NOTIFIED:
                     self._read(reading.publication)
                 case Event.DROPPED:
@@ -122,6 +136,11 @@ class _Reader:
         untold = (drop for drop, _ in self._drops[self._told :])
         self.untold = [drop.publication for drop in untold if drop.time >= self._read_until]
         return self
+
+    def _note_full(self, reading: Reading) -> None:
+        times = self.full.setdefault(reading.broker, [])
+        begin = times.pop()[0] if times and times[-1][1] >= reading.time else reading.time
+        times.append((begin, reading.time + _LASTS))
 
     def _read(self, publication: str) -> None:
         """A notification was read. Those that came before it and are outstanding are lost, because nothing overtakes in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from analysis.tables.summary import BROKER_DEFECT, CORRECT, POWER_BELOW, STATE_LEFT, UNJUDGED, Delivery
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, HELD_UP, POWER_BELOW, STATE_LEFT, UNJUDGED, Delivery
 from analysis.tables.wording import capitalised
 
 
@@ -69,6 +69,7 @@ def _wrong(delivery: Delivery) -> str:
         "fewer of the owed notifications could be judged than the scenario expects"
         if POWER_BELOW in delivery.verdicts
         else "",
+        "notifications of other clients waited for a slow reader" if HELD_UP in delivery.verdicts else "",
         "routing tables hold rows that no client stands for any more" if STATE_LEFT in delivery.verdicts else "",
     ]
     return capitalised("; ".join(part for part in found if part)) + "." + _excused(delivery)
