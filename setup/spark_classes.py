@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LONGEST = 3600.0
-"""Seconds after which nobody writes an archive any more."""
 ROW = pa.schema({"tally": pa.binary(), "parts": pa.list_(pa.struct({"bucket": pa.int32(), "bytes": pa.binary()}))})
 
 
@@ -39,8 +39,7 @@ def write_archive(archive: Path) -> None:
     """Runs a small job, so that the archive has the classes of tasks and shuffles, too."""
     from analysis.engines.spark_session import open_session  # noqa: PLC0415 - half a second, for this rare step alone
 
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    # The name is of this process alone, because several clones may share the directory and be set up at once.
+    # The name is of this process alone, because the Java of a set-up that was killed may still write.
     unfinished = archive.with_suffix(f".unfinished-{os.getpid()}")
     try:
         with open_session("local[1]", java_options=options_to_write_classes(unfinished)) as session:
@@ -54,10 +53,30 @@ def write_archive(archive: Path) -> None:
 
 
 def remove_unfinished(directory: Path) -> None:
-    """Removes archives of 160 MB that a set-up has begun and, killed, left behind. Another may still write its own."""
+    """Removes archives of 160 MB that a set-up has begun and, killed, left behind."""
     for unfinished in directory.glob("classes-*.unfinished-*"):
-        if time.time() - unfinished.stat().st_mtime > LONGEST:
-            unfinished.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def one_writer_at_a_time(directory: Path) -> Iterator[None]:
+    """Lets one set-up at a time write archives into a directory. A second one waits, and then finds the archive."""
+    directory.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def ensure_archive(archive: Path) -> None:
+    """Writes the archive unless it exists, and says so. Raises `HostError` or `OSError` where it cannot be written."""
+    with one_writer_at_a_time(archive.parent):
+        remove_unfinished(archive.parent)
+        if not archive.exists():
+            print("set-up: archiving the classes of Spark, which halves its start", flush=True)
+            write_archive(archive)
 
 
 def main() -> None:
@@ -65,12 +84,8 @@ def main() -> None:
         archive = class_archive(java_program())
     except HostError:
         return
-    remove_unfinished(archive.parent)
-    if archive.exists():
-        return
-    print("set-up: archiving the classes of Spark, which halves its start", flush=True)
     try:
-        write_archive(archive)
+        ensure_archive(archive)
     except (HostError, OSError) as error:
         print(f"set-up: continuing without the archive: {error}", flush=True)
 

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
-import os
+import fcntl
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from threading import Event
 from unittest.mock import MagicMock
 
 import pytest
 
 from analysis.engines import spark_session
-from setup.spark_classes import remove_unfinished, write_archive
+from setup.spark_classes import ensure_archive, write_archive
 
 OPTION = "-XX:ArchiveClassesAtExit="
 
@@ -45,14 +48,43 @@ def test_an_archive_gets_its_name_when_it_is_whole_and_replaces_those_of_other_b
     assert writes != [archive]
 
 
-def test_what_a_killed_set_up_has_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
-    left, written, whole = (tmp_path / f"classes-a.{end}" for end in ("unfinished-1", "unfinished-2", "jsa"))
-    for file in (left, written, whole):
-        file.write_bytes(b"")
+def test_what_a_killed_set_up_has_left_is_removed(tmp_path: Path) -> None:
+    left, whole = (tmp_path / f"classes-a.{end}" for end in ("unfinished-1", "jsa"))
     for file in (left, whole):
-        os.utime(file, (0, 0))
-    remove_unfinished(tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted((written, whole))
+        file.write_bytes(b"")
+    ensure_archive(whole)
+    assert [*tmp_path.iterdir()] == [whole]
+
+
+def test_of_two_set_ups_at_once_one_writes_and_the_other_waits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first goes on when the second has come to the lock, and fails if it never comes."""
+    archive = tmp_path / "spark" / "classes-present.jsa"
+    first_writes, second_came = Event(), Event()
+    lock, comers = fcntl.flock, count(1)
+
+    def flock(descriptor: int, operation: int) -> None:
+        if next(comers) == 2:
+            second_came.set()
+        lock(descriptor, operation)
+
+    @contextmanager
+    def open_session(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
+        first_writes.set()
+        assert second_came.wait(20)
+        yield MagicMock()
+        Path(java_options[0].removeprefix(OPTION)).write_bytes(b"classes")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(spark_session, "open_session", open_session)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(ensure_archive, archive)
+        assert first_writes.wait(20)
+        second = pool.submit(ensure_archive, archive)
+        first.result(), second.result()
+    assert [*archive.parent.iterdir()] == [archive]
+    assert capsys.readouterr().out.count("archiving the classes") == 1
 
 
 def test_a_java_that_ends_before_it_has_written_leaves_no_archive(
