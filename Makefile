@@ -85,7 +85,7 @@ docs: base ## Build the documentation's site in site/, to be read without a netw
 gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
-# Properties with sixteen times the examples, all tests of clusters, hosts and brokers of which `make test` runs a sixth,
+# Properties with sixteen times the examples, all tests of clusters, hosts and brokers of which `make test` runs a twelfth,
 # the whole gauntlet, every recorded digest, then verdicts on real brokers, and the services of docker-compose, whose image
 # takes too long for `make test`.
 proof: base setup ## Prove at length what `make test` tries a part of: 2 hours 30 minutes; ARGS goes to pytest

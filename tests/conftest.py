@@ -25,7 +25,7 @@ from record.errors import HostError
 from tests import placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
-from tests.proof import EXAMPLES, left_out_of, part, takes_a_part, tried
+from tests.proof import EXAMPLES, PARTS, left_out_of, part, takes_a_part, tried
 
 # Examples have no deadline, because their duration depends on the machine more than on the code. CI repeats the same
 # examples, so that a failure is caused by the change; elsewhere every run has new ones.
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if not takes_a_part(config):
         return None
-    return f"proofs: part {part()} of 0 to 5, by the revision; BROKERLAB_PART chooses another, make proof runs all"
+    return f"proofs: part {part()} of 0 to {PARTS - 1}, by the revision; BROKERLAB_PART chooses another, make proof runs all"
 
 
 @pytest.hookimpl(tryfirst=True)

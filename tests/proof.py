@@ -6,7 +6,7 @@ defects, and so prove what other tests find, take a part of them in `make test`,
 
 Tests with the marker `proof` prove more than one change needs to know: clusters, several hosts, cases on real brokers
 that pass in the simulator, runs that take seconds and differ little from quicker ones, and all of `tests/properties`.
-`make test` runs a sixth of them, which the revision draws, so that some changes together run all; `make proof` runs
+`make test` runs a twelfth of them, which the revision draws, so that some changes together run all; `make proof` runs
 all, and so does a command that names files or tests. Those with the marker `whole` take minutes; no part has them."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SHARE = 3
 """One of so many planted defects is tried by `make test`."""
 _SEED = 1
 """Another seed draws other defects."""
-_PARTS = 6
+PARTS = 12
 """`make test` runs one of so many parts of the proofs."""
 _ROOM = "tests/properties/"
 """All tests of this room count as proofs: each property is that of many protocols, and conformance cases come first."""
@@ -50,12 +50,12 @@ def part() -> int:
     Neighbours in a file are in different parts. `BROKERLAB_PART` chooses one; outside of a repository it is the first.
     """
     if chosen := os.environ.get("BROKERLAB_PART"):
-        return int(chosen) % _PARTS
+        return int(chosen) % PARTS
     asked = subprocess.run(
         ["git", "rev-parse", "--verify", "--short=8", "HEAD"],
         cwd=Path(__file__).parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return int(asked.stdout, 16) % _PARTS if asked.returncode == 0 else 0
+    return int(asked.stdout, 16) % PARTS if asked.returncode == 0 else 0
 
 
 def takes_a_part(config: pytest.Config) -> bool:
@@ -73,7 +73,7 @@ def left_out_of(tests: Iterable[pytest.Item], number: int) -> list[pytest.Item]:
     all_tests = list(tests)
     whole = [test for test in all_tests if test.get_closest_marker("whole") is not None]
     shared = (test for test in all_tests if is_proof(test) and test not in whole)
-    return [*whole, *(test for place, test in enumerate(shared) if place % _PARTS != number)]
+    return [*whole, *(test for place, test in enumerate(shared) if place % PARTS != number)]
 
 
 def drawn(defects: Iterable[T]) -> list[T]:

@@ -12,6 +12,8 @@ from record.files import REPORT
 
 def open_run(run: Path) -> ExitCode:
     """Opens the report, and prints its path for where no browser is. Raises `BadInputError` without a report."""
+    if not run.is_dir():
+        raise BadInputError(f"{run}: no such run; `brokerlab runs` lists all")
     page = run / REPORT
     if not page.is_file():
         raise BadInputError(f"{page}: no such file; `brokerlab report {run}` makes it, once the run is analysed")

@@ -61,6 +61,8 @@ def test_the_report_is_shown_in_the_browser(
 ) -> None:
     shown: list[str] = []
     monkeypatch.setattr("webbrowser.open", shown.append)
+    with pytest.raises(BadInputError, match="brokerlab runs"):
+        open_run(tmp_path / "none")
     with pytest.raises(BadInputError, match="brokerlab report"):
         open_run(tmp_path)
     page = tmp_path / "report" / "index.html"
