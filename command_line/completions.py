@@ -37,6 +37,11 @@ def campaign_names(incomplete: str) -> list[str]:
     return _beginning(incomplete, _shipped("campaigns"))
 
 
+def case_file_names(incomplete: str) -> list[str]:
+    """Names of shipped files with conformance cases."""
+    return _beginning(incomplete, _shipped("tests/conformance", ".json"))
+
+
 def run_names(incomplete: str) -> list[str]:
     """Names of the runs in the directory `runs`, the newest first, and `latest`."""
     from analysis.run_files.stored import LATEST, stored_runs
@@ -101,9 +106,9 @@ def _places(context: Context) -> Sequence[BrokerPlace]:
         return ()
 
 
-def _shipped(folder: str) -> Iterator[str]:
+def _shipped(folder: str, ending: str = ".yaml") -> Iterator[str]:
     directory = FILES / folder
-    return (file.relative_to(directory).with_suffix("").as_posix() for file in sorted(directory.rglob("*.yaml")))
+    return (file.relative_to(directory).with_suffix("").as_posix() for file in sorted(directory.rglob(f"*{ending}")))
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:

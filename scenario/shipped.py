@@ -1,7 +1,8 @@
-"""The scenarios and campaigns that come with brokerlab, by name: `quickstart`, `tid/tid-5a`."""
+"""The scenarios, campaigns and conformance cases that come with brokerlab, by name: `quickstart`, `tid/tid-5a`."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,9 +15,14 @@ from record.installation import FILES
 from scenario.sections.section import suggestion
 from scenario.yaml_files.source import read
 
-Kind = Literal["scenario", "campaign"]
+Kind = Literal["scenario", "campaign", "case file"]
 
-_DIRECTORIES: dict[Kind, Path] = {"scenario": FILES / "scenarios", "campaign": FILES / "campaigns"}
+_DIRECTORIES: dict[Kind, Path] = {
+    "scenario": FILES / "scenarios",
+    "campaign": FILES / "campaigns",
+    "case file": FILES / "tests" / "conformance",
+}
+_ENDINGS = {".yaml", ".json"}
 _SCHEMAS = FILES / "schemas"
 _SCHEMA = "# yaml-language-server:"
 """The beginning of the comment that names a file's schema to editors."""
@@ -31,13 +37,14 @@ class Example:
     name: str
     file: Path
     subject: str
-    """The first sentence of the comment at its top, or of its description."""
+    """The first sentence of the comment at its top, or of its description; of cases, their number."""
 
 
 def examples(kind: Kind) -> Iterator[Example]:
     """All shipped files of a kind, those of the top directory first."""
     directory = _DIRECTORIES[kind]
-    files = sorted(directory.rglob("*.yaml"), key=lambda file: (len(file.relative_to(directory).parts), file))
+    found = (file for file in directory.rglob("*") if file.suffix in _ENDINGS)
+    files = sorted(found, key=lambda file: (len(file.relative_to(directory).parts), file))
     for file in files:
         yield Example(kind, file.relative_to(directory).with_suffix("").as_posix(), file, _subject(file))
 
@@ -59,11 +66,17 @@ def file_of(given: Path, kind: Kind) -> Path:
 
 
 def directories() -> tuple[Path, ...]:
-    """The directories that hold the shipped files, and the schemas that these name."""
-    return *_DIRECTORIES.values(), _SCHEMAS
+    """The directories that hold the shipped scenarios and campaigns, and the schemas that these name."""
+    return _DIRECTORIES["scenario"], _DIRECTORIES["campaign"], _SCHEMAS
 
 
 def _subject(file: Path) -> str:
+    if file.suffix == ".json":
+        cases = json.loads(file.read_text(encoding="utf-8"))
+        first = cases[0]
+        return f"{len(cases)} cases " + (
+            f"from {first['id']} on" if "id" in first else f"of the relation `{first['relation']}`"
+        )
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith(_SCHEMA)]
     comments = [line.removeprefix("# ").strip() for line in takewhile(lambda line: line.startswith("# "), lines)]
     text = " ".join(comments) or str(read(file).data["description"])

@@ -52,7 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if not takes_a_part(config):
         return None
-    return f"proofs: part {part()} of 0 to {PARTS - 1}, by the revision; BROKERLAB_PART chooses another, make proof runs all"
+    chosen = f"part {part()} of 0 to {PARTS - 1}, by the revision"
+    return f"proofs: {chosen}; BROKERLAB_PART chooses another, make proof runs all"
 
 
 @pytest.hookimpl(tryfirst=True)

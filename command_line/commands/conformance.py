@@ -15,6 +15,7 @@ from command_line.commands.answers import Answer
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from scenario.shipped import file_of
 from studies.conformance import CaseVerdict, Result, SimulatedCaseRunner, read_all, run_case, run_relation
 from studies.conformance.case_runner import CaseRunner
 from studies.conformance.display import CaseDisplay, ShowProgress, print_report
@@ -59,7 +60,9 @@ def run_conformance(request: ConformanceRequest, answer: Answer) -> ExitCode:
     # Cases kill brokers, so that broken sessions are expected.
     logging.getLogger("broker_service.client_library.client_session").setLevel(logging.ERROR)
     runtimes = _runtimes(request.runtimes)
-    selection = select(read_all(request.files), request.cases, request.protocols)
+    selection = select(
+        read_all([file_of(file, "case file") for file in request.files]), request.cases, request.protocols
+    )
     total = len(selection.relations) + len(runtimes) * (len(selection.trials) + len(selection.unknown))
     total += len(selection.first_from_outside()) if SIMULATED in runtimes else 0
     results: list[Result] = []

@@ -1,4 +1,4 @@
-"""`brokerlab examples`: the scenarios and campaigns that come with brokerlab, and copies of them."""
+"""`brokerlab examples`: the scenarios, campaigns and conformance cases that come with brokerlab, and copies of them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Show = Callable[[Sequence[Example]], None]
 
 def list_examples(show: Show) -> ExitCode:
     """Shows all of them."""
-    show([*examples("scenario"), *examples("campaign")])
+    show([*examples("scenario"), *examples("campaign"), *examples("case file")])
     return ExitCode.CORRECT
 
 
 def as_table(found: Sequence[Example]) -> None:
     """Prints a table for each kind."""
     console = Console(highlight=False)
-    for kind, command in (("scenario", "emulate"), ("campaign", "campaign")):
+    for kind, command in (("scenario", "emulate"), ("campaign", "campaign"), ("case file", "conformance")):
         table = Table(box=None, pad_edge=False, title=f"{kind}s: brokerlab {command} NAME", title_justify="left")
         table.add_column("name", no_wrap=True)
         table.add_column("subject")
@@ -44,7 +44,7 @@ def as_json(found: Sequence[Example]) -> None:
 
 
 def copy_examples(target: Path) -> ExitCode:
-    """Copies all shipped files into a directory. Raises `BadInputError` rather than replace what is there."""
+    """Copies scenarios, campaigns and schemas. Raises `BadInputError` rather than replace what is there."""
     for source in directories():
         if (target / source.name).exists():
             raise BadInputError(f"--copy {target}: {target / source.name} exists already; choose another directory")

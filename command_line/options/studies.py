@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from command_line.completions import claim_names, protocol_names
+from command_line.completions import case_file_names, claim_names, protocol_names
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
 from command_line.options.shared import (
     CampaignArgument,
@@ -264,7 +264,12 @@ def reproduce(
 def conformance(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="JSON or YAML with one case or a list of cases.", show_default=False),
+        typer.Argument(
+            metavar="FILE",
+            help="JSON or YAML with one case or a list of cases, or the name of a shipped file (`brokerlab examples`).",
+            show_default=False,
+            autocompletion=case_file_names,
+        ),
     ] = None,
     *,
     image: Annotated[

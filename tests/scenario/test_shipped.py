@@ -12,15 +12,22 @@ from scenario.shipped import Kind, examples, file_of
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("kind", ["scenario", "campaign"])
-def test_every_shipped_file_has_a_name_by_which_it_is_found(kind: Kind) -> None:
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        ("scenario", "scenarios/**/*.yaml"),
+        ("campaign", "campaigns/**/*.yaml"),
+        ("case file", "tests/conformance/*.json"),
+    ],
+)
+def test_every_shipped_file_has_a_name_by_which_it_is_found(kind: Kind, files: str) -> None:
     found = list(examples(kind))
-    assert {example.file for example in found} == set((ROOT / f"{kind}s").rglob("*.yaml"))
+    assert {example.file for example in found} == set(ROOT.glob(files))
     for example in found:
         assert file_of(Path(example.name), kind) == example.file
 
 
-@pytest.mark.parametrize("kind", ["scenario", "campaign"])
+@pytest.mark.parametrize("kind", ["scenario", "campaign", "case file"])
 def test_every_shipped_file_says_what_it_is_about(kind: Kind) -> None:
     for example in examples(kind):
         assert len(example.subject) > 20, example.file
