@@ -27,6 +27,8 @@ class HealKind(enum.StrEnum):
     UNDISTURB = "undisturb"
     RETURN = "return"
     """Clients run again on their site, and open sessions of their own accord."""
+    ARRIVE = "arrive"
+    """Clients that moved have the access link to their new broker and, after a soft handover, no other one."""
 
 
 LOST_STREAMS = "lost streams"
@@ -69,6 +71,8 @@ class FaultKind(enum.StrEnum):
     """Clients on a site end: the kernel resets their connections, and what waits in them is lost."""
     VANISH = "vanish", HealKind.RETURN
     """A site ends with all of its clients, and its access link carries no packet more: nobody tells the broker."""
+    MOVE = "move", HealKind.ARRIVE
+    """Clients change their broker: their access link vanishes and another one appears (`record.handover`)."""
 
     def __new__(cls, value: str, healed_by: HealKind) -> Self:
         member = str.__new__(cls, value)
@@ -79,7 +83,7 @@ class FaultKind(enum.StrEnum):
     @property
     def of_clients(self) -> bool:
         """True for a fault of clients, which brokers and links do not have and whose cost no routing promises."""
-        return self.healed_by is HealKind.RETURN
+        return self.healed_by in (HealKind.RETURN, HealKind.ARRIVE)
 
     @classmethod
     def named(cls, name: str) -> FaultKind | None:

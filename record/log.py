@@ -172,11 +172,12 @@ class Event(enum.StrEnum):
     """A fault took effect, between `time` and `time + duration`. text: its kind (kill, link_down, ...;
     `record.faults`).
 
-    peer: the broker, `A-B` for a link, `A->B` for one direction of it.
+    peer: the broker, `A-B` for a link, `A->B` for one direction of it, or the site or client. Of a move, to: the
+    broker or the site to which it leads; kind: its handover (`record.handover`).
     """
     HEALED = "healed"
     """A fault was healed, between `time - duration` and `time`. text: the kind of the heal (restart, link_up, ...);
-    peer: as in `fault`.
+    peer, to and kind: as in `fault`.
 
     The node of this record and of the next four is the emulator.
     """
@@ -261,7 +262,8 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """The variant of the scenario. A scenario without `vary` has the one variant `base`."""
     event: Event
     kind: str | None = None
-    """advertise, unadvertise, subscribe, unsubscribe, publish, control, compose or detection."""
+    """advertise, unadvertise, subscribe, unsubscribe, publish, control, compose or detection; of a move, its
+    handover."""
     id: str | None = None
     """The message's identifier, the same at every node."""
     client: str | None = None
@@ -299,6 +301,8 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     publications: list[str] | None = None
     """The identifiers of a detected set of publications, in order of publishing; equal times in order of the
     identifier."""
+    to: str | None = None
+    """The broker to which a site moves, or the site to which a client moves."""
     placement: PlacementRecord | None = None
     """Decision about the place of a composite subscription that is routed as a unit."""
     records: Integer | None = None

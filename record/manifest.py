@@ -16,6 +16,7 @@ import msgspec
 from record.contract import ForeignBrokers
 from record.figures import LIMITS, Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
+from record.handover import PlannedMoves
 from record.host_speed import HostSpeed
 from record.limits import Limit, RelativeLimit
 from record.promises import Order, Promises
@@ -151,6 +152,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Mean seconds of modelled work of a broker on each message; not set without any."""
     slow_readers: SlowReaders | msgspec.UnsetType = msgspec.UNSET
     """The bounds of what brokers keep for clients; not set where none reads at a rate."""
+    moves: PlannedMoves | msgspec.UnsetType = msgspec.UNSET
+    """The terms of its clients' moves; not set where none is planned."""
     sending: SendingOrder | msgspec.UnsetType = msgspec.UNSET
     """Order in which a broker sends over its links where that takes time; not set where links send side by side."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from record.handover import Handover
 from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
 from topology.model import Broker, Overlay
 
@@ -60,6 +61,65 @@ class ClientHost:
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A site that goes to another broker, or a client that goes to another site."""
+
+    host: ClientHost
+    to: str
+    """Broker to which a site goes with its access link, or site to which a client goes."""
+    handover: Handover = Handover.UNANNOUNCED
+
+    @property
+    def of_site(self) -> bool:
+        """True where a site moves, with all clients that are on it."""
+        return self.host.name == self.host.site
+
+
+class PresentSites:
+    """The sites of a run as they are now: each with the broker that it is at, and the clients that are on it."""
+
+    def __init__(self, sites: Iterable[Site]) -> None:
+        self._sites = {site.name: site for site in sites}
+
+    def __iter__(self) -> Iterator[Site]:
+        return iter(self._sites.values())
+
+    def site(self, name: str) -> Site:
+        """A site as it is now."""
+        return self._sites[name]
+
+    def site_of(self, client: str) -> Site:
+        """The site that a client is on now."""
+        return next(site for site in self if client in site.clients)
+
+    def clients(self, move: Move) -> tuple[str, ...]:
+        """The clients that a move takes along."""
+        return self.site(move.host.site).clients if move.of_site else move.host.clients
+
+    def is_there(self, move: Move) -> bool:
+        """True where a move leads nowhere, because its host is at its goal."""
+        if move.of_site:
+            return self.site(move.host.site).broker == move.to
+        return move.host.name in self.site(move.to).clients
+
+    def destination(self, move: Move) -> Site:
+        """The site of a move's clients once they have arrived: theirs at its new broker, or the one that they go to."""
+        if move.of_site:
+            return replace(self.site(move.host.site), broker=move.to)
+        goal = self.site(move.to)
+        return replace(goal, clients=tuple(dict.fromkeys((*goal.clients, *move.host.clients))))
+
+    def arrive(self, move: Move) -> None:
+        """Takes note of a move."""
+        destination = self.destination(move)
+        if not move.of_site:
+            left = self.site_of(move.host.name)
+            clients = tuple(client for client in left.clients if client not in move.host.clients)
+            self._sites[left.name] = replace(left, clients=clients)
+        self._sites[destination.name] = destination
 
 
 def with_sites(overlay: Overlay, sites: Iterable[Site]) -> Overlay:

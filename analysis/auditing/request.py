@@ -14,6 +14,7 @@ from analysis.auditing.hops.asked import AskedVariant, Costs, Times
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_tally import LogTally
 from analysis.reading.outages import outages, separate_targets
+from analysis.reading.stays import NO_STAYS, sites_ever, stays_of_run
 from analysis.run_files.run_directory import RunDirectory
 from record.faults import FaultKind
 from record.manifest import Manifest, VariantRecord
@@ -35,7 +36,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
     sampled = run.sampled.get(variant.name)
     return AskedVariant(
         links=_links(run.overlays[variant.name]),
-        sites=run.sites.get(variant.name, ()),
+        sites=sites_ever(run, variant.name),
         publishers=frozenset(variant.planned or ()),
         programs=frozenset(variant.programs or ()),
         time_dilation=variant.time_dilation,
@@ -97,13 +98,17 @@ def _links(overlay: Overlay) -> Mapping[tuple[str, str], Any]:
 def _struck(number: int, run: RunDirectory, logs: LogTally) -> Mapping[str, Times]:
     """The times of faults, and of links without a stream, by broker and by direction."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    sites = run.sites.get(run.manifest.variants[number].name, ())
-    site_of = {client: site.name for client, site in site_of_each_client(sites).items()}
-    brokers = frozenset(run.brokers).union(site_of.values())
+    variant = run.manifest.variants[number].name
+    sites, stays = run.sites.get(variant, ()), stays_of_run(run).get(variant, NO_STAYS)
+    sites_of = {client: {site.name} for client, site in site_of_each_client(sites).items()}
+    for client, of_client in stays.of_client.items():
+        sites_of[client].update(stay.site.name for stay in of_client)
+    brokers = frozenset(run.brokers).union(*sites_of.values())
     faults = [event for event in logs.outages if event.variant == number and not event.node]
     for outage in outages(faults, brokers):
         end = FOREVER if outage.end == FOREVER else outage.end + AFTER_FAULT
-        for target in separate_targets(site_of.get(outage.target, outage.target), brokers):
+        hit = sites_of.get(outage.target, (outage.target,))
+        for target in (part for name in sorted(hit) for part in separate_targets(name, brokers)):
             found[target].append((outage.begin, end))
             if outage.kind == FaultKind.DISTURB:  # the receiving broker holds messages back before their turn
                 found[target.rpartition("->")[2]].append((outage.begin, end))

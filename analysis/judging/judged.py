@@ -77,6 +77,9 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     """The reason why it cannot be judged that it did not get it."""
     last_seen: str | None = None
     """The last record of a lost publication on the way to the client."""
+    doubled: bool = False
+    """True where the client got it once from each of two brokers, between which it moved by a handover that may double
+    it."""
     duties: list[Duty] = []
     """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
 

@@ -85,7 +85,7 @@ from analysis.judging.rights.composite_rights import CompositeRights, PartMatch
 from analysis.judging.rights.declared import conjunction_of
 from analysis.judging.rights.duties import Duties, Found, Judgement, proven
 from analysis.judging.rights.interests import Interests, ReadContent, interests_of
-from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
+from analysis.judging.rights.standing import Flight, Standing, Status, standings_of
 from analysis.judging.rights.subscribed import Subscribed, moments_of
 from analysis.reading.intervals import NONE
 from analysis.reading.publication_events import UNKNOWN, Published
@@ -129,12 +129,14 @@ class Oracle:
             conjunction = conjunction_of(lifetime)
             if conjunction is None:
                 continue
-            made = standing_of(number, lifetime, history)
+            standings = list(standings_of(number, lifetime, history))
             if lifetime.made is Event.SUBSCRIBE:
-                self._interested[interests.number_of(conjunction)].append(made)
+                self._interested[interests.number_of(conjunction)] += standings
             else:
-                advertisement = number, interests.number_of_advertisement(conjunction), made
-                self._advertised.setdefault(made.client, []).append(advertisement)
+                advertisement = interests.number_of_advertisement(conjunction)
+                self._advertised.setdefault(lifetime.client, []).extend(
+                    (number, advertisement, made) for made in standings
+                )
         self._composites = CompositeRights(history, self._status)
         self._moments = moments_of(made for interested in self._interested for made in interested)
         self._known: dict[tuple[int, tuple[int, ...]], Subscribed] = {}
@@ -152,7 +154,7 @@ class Oracle:
         if journey.refused and not journey.accepted:
             refused = [Judgement(client, Right.NONE, Cause.REFUSED) for client in notified]
             return Verdict(refused, None, self._composites.refused(content, flight))
-        conforming = list(self._conforming(published.client or "", content))
+        conforming = list(self._conforming(published, content))
         entitled, tree = _entitlement(conforming, flight)
         subscribed = self._subscribed(content.interests, flight)
         found = subscribed.found
@@ -207,11 +209,15 @@ class Oracle:
     def _subscribed(self, interests: tuple[int, ...], flight: Flight) -> Subscribed:
         """The subscriptions of these interests, whenever they were made, as they stand towards a publication."""
         if self._history.has_cuts:
-            return Subscribed([(made, self._status_across(made, flight)) for made in self._made(interests)])
+            return Subscribed(
+                [(made, self._status_across(made, flight)) for made in self._made(interests, flight.published.time)]
+            )
         between = self._moments.between(flight.published.time, flight.until)
         known = None if between is None else self._known.get((between, interests))
         if known is None:
-            known = Subscribed([(made, made.status(*flight.times)) for made in self._made(interests)])
+            known = Subscribed(
+                [(made, made.status(*flight.times)) for made in self._made(interests, flight.published.time)]
+            )
             if between is not None and len(self._known) < _MOST_KNOWN:
                 self._known[between, interests] = known
         return known
@@ -222,8 +228,9 @@ class Oracle:
             return self._status_across(made, flight)
         return made.status(*flight.times)
 
-    def _made(self, interests: Iterable[int]) -> Iterator[Standing]:
-        return (made for interest in interests for made in self._interested[interest])
+    def _made(self, interests: Iterable[int], published: int) -> Iterator[Standing]:
+        """The subscriptions of these interests by which a publication of this time is judged."""
+        return (made for interest in interests for made in self._interested[interest] if made.concerns(published))
 
     def _status_across(self, made: Standing, flight: Flight) -> Status:
         """The status of a subscription towards a publication of another broker, which may have been cut off."""
@@ -234,10 +241,10 @@ class Oracle:
         parted = history.parted.between(published.broker, made.broker)
         return Status.DOUBTFUL if parted.overlaps(published.time, flight.until) else status
 
-    def _conforming(self, client: str, content: ReadContent) -> Iterator[tuple[int, Standing]]:
+    def _conforming(self, published: Published, content: ReadContent) -> Iterator[tuple[int, Standing]]:
         """The client's advertisements that the content conforms to, with their numbers, in the order made."""
-        for number, advertisement, made in self._advertised.get(client, ()):
-            if content.conforms(advertisement):
+        for number, advertisement, made in self._advertised.get(published.client or "", ()):
+            if made.concerns(published.time) and content.conforms(advertisement):
                 yield number, made
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from analysis.engines.arrays import numbers_of, row_of
+from analysis.judging.deliveries.doubles import may_be_doubled
 from analysis.judging.detections.events import COMPOSITE_PARTS, CompositeEventCollector, PartOfComposite
 from analysis.judging.evidence.backlog import HANDLING
 from analysis.judging.evidence.departures import LatestArrival, add_departures
@@ -169,7 +170,9 @@ class PublicationStage:
                     self._add_traces(verdict, journey, journeys)
                     composites.add(journey.published, verdict.matches, self.histories[variant])
                 if verdict.judgements:
-                    judged = judged_in[variant] = judged_publication(journey, verdict, journeys)
+                    judged = judged_in[variant] = judged_publication(
+                        journey, verdict, journeys, self.histories[variant]
+                    )
                     by_publisher[bucket_of(judged.publisher or "", self.buckets)].append(judged)
             if (reference := judged_in.pop(0, None)) is not None:
                 for judged in judged_in.values():
@@ -237,7 +240,7 @@ def _age(journey: Journey, end: int) -> int:
     return max((notified - published for notified in times if notified >= end - ALLOWANCE), default=0)
 
 
-def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -> JudgedPublication:
+def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys, history: History) -> JudgedPublication:
     """A publication's journey and the oracle's verdict on it, put together."""
     published = journey.published
     outcomes = [
@@ -253,6 +256,8 @@ def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -
         )
         for judgement in verdict.judgements
     ]
+    for outcome in outcomes:
+        outcome.doubled = len(outcome.receipts) > 1 and may_be_doubled(history, outcome.client, outcome.receipts)
     missing = [outcome for outcome in outcomes if not outcome.receipts and _is_owed(outcome)]
     lost = bool(missing)
     if lost:

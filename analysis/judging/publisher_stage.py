@@ -163,7 +163,7 @@ def _defect(outcome: PublicationOutcome, reordered: bool) -> Defect | None:
     got = len(outcome.receipts)
     if outcome.right is Right.NONE:
         return Defect.SPURIOUS
-    if got > 1:
+    if got > 1 and not outcome.doubled:
         return Defect.DUPLICATED
     if outcome.is_lost:
         return Defect.LOST

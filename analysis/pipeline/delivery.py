@@ -84,6 +84,7 @@ def delivery_of(
         unjudged=unjudged_times(starving) if late else msgspec.UNSET,
         excused=by_reason(counts.excused).total(),
         not_judged=by_reason(counts.not_judged).total(),
+        doubled=counts.doubled or msgspec.UNSET,
         settles_within_s=judgement.settling[number].within / SECOND,
         best_effort=best_effort,
         against_streams=len(falls) or msgspec.UNSET,

@@ -33,7 +33,7 @@ from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.journeys.network import networks_of
-from analysis.judging.journeys.notified_ways import Sites
+from analysis.judging.journeys.notified_ways import NumberedSites, Sites
 from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
@@ -45,6 +45,7 @@ from analysis.reading.log_stage import READ, Share
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import JoinPoint, join_points
+from analysis.reading.stays import NO_STAYS, sites_ever, stays_of_run
 from analysis.run_files.blocks import blocks_of
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import divide
@@ -250,11 +251,19 @@ def _second(
 
 
 def _numbered_sites(run: RunDirectory) -> Sites:
-    numbers = {variant.name: number for number, variant in enumerate(run.manifest.variants)}
-    return {
-        numbers[variant]: {client: number for number, site in enumerate(sites) for client in site.clients}
-        for variant, sites in run.sites.items()
-    }
+    numbers, stays = {variant.name: number for number, variant in enumerate(run.manifest.variants)}, stays_of_run(run)
+    found = {}
+    for variant, first in run.sites.items():
+        of_site = {(site.name, site.broker): number for number, site in enumerate(sites_ever(run, variant))}
+        found[numbers[variant]] = NumberedSites(
+            {client: number for number, site in enumerate(first) for client in site.clients},
+            {
+                (client, stay.broker): of_site[stay.site.name, stay.broker]
+                for client, of_client in stays.get(variant, NO_STAYS).of_client.items()
+                for stay in of_client
+            },
+        )
+    return found
 
 
 def _contexts(
@@ -327,7 +336,7 @@ def _evidence(
         undrained=undrained,
         oldest=publications.counts.of(number).oldest,
         behind_rates=frozenset(
-            client for site in run.sites.get(variant.name, ()) if site.has_rate for client in site.clients
+            client for site in sites_ever(run, variant.name) if site.has_rate for client in site.clients
         ),
         unlogged=unlogged,
         unread=history.unread,

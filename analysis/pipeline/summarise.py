@@ -26,6 +26,7 @@ from analysis.pipeline.held_up import held_up
 from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
+from analysis.reading.stays import sites_ever
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import MatchingLoad
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
@@ -181,7 +182,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         variant=variant,
         scenario=run.manifest.scenario,
         overlay=run.overlays[variant.name],
-        sites=run.sites.get(variant.name, ()),
+        sites=sites_ever(run, variant.name),
         logs=findings.judgement.logs,
         causes=findings.judgement.publications.causes,
         issued=findings.judgement.publications.issued,

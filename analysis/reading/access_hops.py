@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.reading.hop_events import HopPlace, HopWriter
+from analysis.reading.logged_variants import LoggedVariants
+from analysis.reading.stays import NO_STAYS
 from record.log import Event, TraceRecord
 
 _DIRECTIONS: Mapping[Event, tuple[Event, bool]] = {
@@ -24,24 +26,27 @@ AT_ACCESS_LINKS = frozenset(_DIRECTIONS)
 class AccessHops:
     """Adds the rows of one event's records of publications at one broker's access links in one variant."""
 
-    def __init__(self, hops: HopWriter, variant: int, event: Event, broker: str, sites: Mapping[str, str]) -> None:
-        """`sites` has the site of each client that is on one."""
+    def __init__(self, hops: HopWriter, variant: int, event: Event, broker: str, variants: LoggedVariants) -> None:
         self._hops = hops
         self._variant = variant
         self._event, self._to_broker = _DIRECTIONS[event]
         self._broker = broker
-        self._sites = sites
+        self._sites = variants.sites[variant]
+        self._stays = variants.stays.get(variant, NO_STAYS)
         self._places: dict[str, int] = {}
 
     def add(self, record: TraceRecord) -> None:
         """Adds a record, if its client is on a site."""
-        site = self._sites.get(record.client or "")
+        client = record.client or ""
+        site = self._sites.get(client)
+        if self._stays.of(client):
+            site = self._stays.site_at(client, self._broker, record.time)
         if site is None:
             return
         place = self._places.get(site)
         if place is None:
             place = self._places[site] = self._hops.number_of(self._place(site))
-        self._hops.add(place, record, len(record.client or ""))
+        self._hops.add(place, record, len(client))
 
     def _place(self, site: str) -> HopPlace:
         at_site = self._to_broker == (self._event is Event.SENT)

@@ -128,6 +128,15 @@ class EndedStream(NamedTuple):
     broker: str
 
 
+class LateService(NamedTuple):
+    """A broker had a notification for a client that had left it by a move."""
+
+    variant: int
+    client: str
+    broker: str
+    time: int
+
+
 class LostRange(NamedTuple):
     """Positions of a stream that were lost for a client, as it was told."""
 

@@ -17,6 +17,7 @@ from analysis.reading.log_events import (
     BrokerDefect,
     ClientOperations,
     EndedStream,
+    LateService,
     ListeningEvent,
     LostRange,
     NeighbourChange,
@@ -95,6 +96,7 @@ class LogTally(Tally):
     outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
     listening: Listed[ListeningEvent] = field(default_factory=partial(Listed, ListeningEvent))
     readings: Listed[Reading] = field(default_factory=partial(Listed, Reading))
+    served_late: Listed[LateService] = field(default_factory=partial(Listed, LateService))
     neighbours: Listed[NeighbourChange] = field(default_factory=partial(Listed, NeighbourChange))
     changes: Listed[LinkChange] = field(default_factory=partial(Listed, LinkChange))
     defects: Listed[BrokerDefect] = field(default_factory=partial(Listed, BrokerDefect))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.reading.stays import Stays
+
 
 @dataclass(frozen=True, slots=True)
 class LoggedVariants:
@@ -25,6 +27,8 @@ class LoggedVariants:
 
     slow: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """The clients that read at a rate, by variant; without variants in which none does."""
+    stays: Mapping[int, Stays] = field(default_factory=dict)
+    """The stays of clients that move, by variant; without variants in which moves were not planned."""
 
     @property
     def receivers(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from analysis.reading.access_hops import AT_ACCESS_LINKS, AccessHops
 from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
-from analysis.reading.log_events import ClientOperation
+from analysis.reading.log_events import ClientOperation, LateService
 from analysis.reading.log_tally import LogTally, OwnDeclaration
 from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, PassageCount, Passed
@@ -155,7 +155,7 @@ class ShareReader:
             return read
         if event is Event.RECEIVED and peer is not None:
             return read
-        access = AccessHops(self.hops, variant, event, broker, sites)
+        access = AccessHops(self.hops, variant, event, broker, self._variants)
         return partial(_read_both, access, read, self._variants.stops[variant])
 
     def _with_slow_readers(self, variant: int, fields: _Fields, read: _Read | None) -> _Read | None:
@@ -229,6 +229,8 @@ class ShareReader:
         """Reads a notification that left a broker. `places` has the number of each client's place."""
         client = record.client or ""
         place = places.get(client)
+        if variant in self._variants.stays and self._variants.stays[variant].had_left(client, broker, record.time):
+            self._tally.served_late.append(LateService(variant, intern(client), broker, record.time))
         if place is None:
             place = places[client] = self.events.number_of(Place(variant, Event.DELIVERED, broker, client=client))
         self.events.add_delivered(place, record, position)

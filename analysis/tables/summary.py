@@ -122,14 +122,14 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's findings on one variant.
 
     Always, where every publication is promised: delivered = expected - lost - excused - not_judged + optional
-    + duplicate + spurious.
+    + duplicate + doubled + spurious.
     """
 
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
     reordered, start not announced, detection lost, detection duplicated, detection spurious, session broken, not
-    confirmed, rejected, not renewed, misnumbered, held up by a slow reader, below expectation, power below expectation,
-    state left."""
+    confirmed, rejected, not renewed, misnumbered, session stays, held up by a slow reader, below expectation, power
+    below expectation, state left."""
     power: Power
     """The share of the owed notifications that the verdicts rest on."""
     expected_judged: float | msgspec.UnsetType = msgspec.UNSET
@@ -156,6 +156,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The other pairs that had to get it and did not."""
     duplicate: int
     """Notifications beyond the first of a pair that may or must get one."""
+    doubled: int | msgspec.UnsetType = msgspec.UNSET
+    """Others of these, which the handovers of clients that moved may double (`moves` in the manifest). Only where there
+    are any."""
     spurious: int
     """Notifications (false positives) to clients that must not get them."""
     spurious_causes: dict[str, int]
@@ -183,7 +186,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     def counts_in_words(self) -> str:
         """The counts in one line."""
         against = f", {self.against_streams:,} against the order of their streams" if self.against_streams else ""
-        return struct_from(DeliveryFigures, self).in_words(self.optional) + against
+        doubled = f", {self.doubled:,} doubled by moves" if self.doubled else ""
+        return struct_from(DeliveryFigures, self).in_words(self.optional) + doubled + against
 
     def power_in_words(self) -> str:
         """The power of the verdicts in one line, beside the expected one."""

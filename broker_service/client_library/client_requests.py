@@ -36,6 +36,8 @@ from broker_service.messages import (
 from broker_service.transport.wire import LONGEST_NAME
 from record.callbacks import do_nothing
 
+_ELSEWHERE: Final = -1
+"""Stands for the incarnation of another broker, with which the former session was."""
 _REQUEST_OVERHEAD: Final = 64
 """Bytes that a request's frame adds to body and names at most."""
 
@@ -158,6 +160,22 @@ class ClientRequests:
         """Gives up all publications that were not acknowledged, as a client does that crashes and starts anew."""
         self._unacknowledged.clear()
         self._queue = deque(request for request in self._queue if request.operation is not _PUBLISH)
+
+    def succeed(self, former: ClientRequests) -> None:
+        """Takes over what a former session of the same clients with another broker leaves, before a stream is open:
+        declarations in force, operations that were not answered, and publications that were not sent.
+
+        Publications that were sent and not acknowledged stay with the former session: this broker does not know which
+        of them the other one has handled.
+        """
+        self._number = former._number
+        self._declared = {
+            client: _Declared(dict(declared.advertisements), dict(declared.subscriptions))
+            for client, declared in former._declared.items()
+        }
+        self._unanswered = dict(former._unanswered)
+        self._queue, former._queue = former._queue, deque()
+        self._incarnation = _ELSEWHERE
 
     def take(self) -> list[ClientRequest]:
         """The next operations for one frame."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
+from record.handover import CLIENTS_MOVE_ALONE, MoveCosts
 from record.promises import Promises
 
 MOST_PREPARED = 16 << 20
@@ -102,6 +103,11 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     def promises(self) -> Promises:
         """The promises that the delivery oracle holds the protocol to with these options."""
         return Promises()
+
+    @property
+    def moves(self) -> MoveCosts:
+        """The cost of moves of clients from one broker to another, by which the oracle judges them."""
+        return CLIENTS_MOVE_ALONE
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Computes once, before the brokers start, what each router finds as `RouterContext.prepared`.

@@ -89,6 +89,8 @@ class Clients:
         self._keeps_accepted = keeps_accepted
         self._recorder = recorder
         self._counts = counts
+        self._moved: dict[str, str] = {}
+        """The brokers of clients that have moved."""
         self._attached: set[str] = set()
         self._asked: dict[tuple[str, int], OperationKind] = {}
         """Operations that brokers have not answered yet, by session and number."""
@@ -100,12 +102,13 @@ class Clients:
         detection exactly.
         """
         now = self._recorder.now()
+        broker = self._moved.get(operation.client, operation.broker)
         self._recorder.note(
             EVENTS[operation.kind],
             kind=operation.kind.value,
             id=operation.id,
             client=operation.client,
-            peer=operation.broker,
+            peer=broker,
             bytes=len(operation.body),
             intended=now if intended is None else intended,
             numbers=operation.numbers,
@@ -117,7 +120,7 @@ class Clients:
         )
         self._counts.issued += 1
         try:
-            self._submit(operation, now)
+            self._submit(operation, broker, now)
         except (TooLargeError, SessionFullError, UnknownBrokerError, ClientDownError) as error:
             self._counts.rejected += 1
             self._recorder.note(
@@ -125,9 +128,18 @@ class Clients:
                 kind=operation.kind.value,
                 id=operation.id,
                 client=operation.client,
-                peer=operation.broker,
+                peer=broker,
                 text=str(error),
             )
+
+    def move(self, client: str, broker: str) -> None:
+        """A client at a site is a client of this broker from now on: of its session with it, which takes over what the
+        former one leaves."""
+        for (key, number), kind in list(self._asked.items()):
+            if key.partition(" ")[2] == client:
+                del self._asked[key, number]
+                self._asked[SessionEnd(broker, client).key, number] = kind
+        self._moved[client] = broker
 
     def receiver(
         self, end: SessionEnd, arrived: Callable[[], int | None] = _not_known
@@ -161,13 +173,13 @@ class Clients:
             count=notification.number, text=text,
         )  # fmt: skip
 
-    def _submit(self, operation: ReadyOperation, now: int) -> None:
-        key = operation.broker
+    def _submit(self, operation: ReadyOperation, broker: str, now: int) -> None:
+        key = broker
         if operation.client in self._at_sites:
-            key = SessionEnd(operation.broker, operation.client).key
+            key = SessionEnd(broker, operation.client).key
         session = self._sessions.get(key)
         if session is None:
-            raise UnknownBrokerError(f"{operation.broker} is not one of the brokers in this driver's configuration")
+            raise UnknownBrokerError(f"{broker} is not one of the brokers in this driver's configuration")
         if operation.client not in self._attached:
             self._attached.add(operation.client)
             session.submit(operation.client, Operation.ATTACH)

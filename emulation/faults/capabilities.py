@@ -9,10 +9,14 @@ from record.faults import FaultKind
 from scenario.faults.conditions import begins_by
 from scenario.faults.planning import FaultSchedule
 
+_NO_MOVES = "access links of real brokers do not move yet; the simulator moves them"
+
 MISSING: Mapping[str, Mapping[FaultKind, str]] = {
     "process": {
+        FaultKind.MOVE: _NO_MOVES,
         FaultKind.THROTTLE: "a plain process has no cgroup of its own; use containers, or `slow` with `service_time`",
     },
+    "container": {FaultKind.MOVE: _NO_MOVES},
     "simulated": {
         FaultKind.THROTTLE: "virtual time has no CPU to share; use containers, or `slow` with `service_time`",
     },

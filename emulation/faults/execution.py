@@ -16,7 +16,7 @@ from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
-from topology.sites import ClientHost
+from topology.sites import ClientHost, Move
 
 NO_SITES = NoSites()
 
@@ -30,7 +30,7 @@ def perform(
     as one without effect.
     """
     for group in _grouped(actions):
-        begin, event = clock(), _event_of(group[0])
+        begin, event, move = clock(), _event_of(group[0]), _move_of(group[0])
         if event is not Event.WITHOUT_EFFECT:
             for action in group:
                 carry_out(action, overlay, sites)
@@ -44,17 +44,31 @@ def perform(
                 peer=_peer(group),
                 text=group[0].kind.value,
                 duration=end - begin,
+                to=None if move is None else move.to,
+                kind=None if move is None else move.handover.value,
             )
         )
         yield from group
 
 
 def described(actions: Iterable[Action]) -> list[str]:
-    """Actions in words, as in the log: `kill B7`, `link_down B1-B2`."""
-    return [
-        f"{group[0].kind} {_peer(group)}{' (which is not there)' if group[0].missed else ''}"
-        for group in _grouped(actions)
-    ]
+    """Actions in words, as in the log: `kill B7`, `link_down B1-B2`, `move berlin to B7`."""
+    return [f"{group[0].kind} {_peer(group)}{_goal(group[0])}{_missed(group[0])}" for group in _grouped(actions)]
+
+
+def _move_of(action: Action) -> Move | None:
+    return action.setting if isinstance(action.setting, Move) else None
+
+
+def _goal(action: Action) -> str:
+    move = _move_of(action)
+    return "" if move is None else f" to {move.to}"
+
+
+def _missed(action: Action) -> str:
+    if not action.missed:
+        return ""
+    return " (which changes nothing)" if isinstance(action.setting, Move) else " (which is not there)"
 
 
 def carry_out(action: Action, overlay: LiveOverlay, sites: LiveSites = NO_SITES) -> None:
@@ -97,6 +111,11 @@ def _to_broker(action: Action, broker: BrokerId, brokers: LiveBrokers) -> None:
 
 def _to_clients(action: Action, host: ClientHost, sites: LiveSites) -> None:
     match action.kind:
+        case FaultKind.MOVE | HealKind.ARRIVE if isinstance(action.setting, Move):
+            if action.setting.handover.is_soft is action.heals:
+                sites.depart(action.setting)
+            else:
+                sites.arrive(action.setting)
         case FaultKind.PAUSE:
             sites.pause(host)
         case HealKind.RESUME:

@@ -9,15 +9,18 @@ In an overlay that changes, a fault holds on two brokers whether or not they are
 1. A fault that begins while its link is not there does nothing; its action is `missed`.
 2. A link that appears while a fault holds on its brokers is hit at once, as by a partition that lasts.
 3. A link that vanishes is healed right before, so that it leaves nothing behind for another link of the same brokers.
+
+So are access links, which vanish and appear where their sites move to another broker.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from emulation.faults.moves import Moves
 from record.faults import FaultKind, HealKind
 from scenario.faults.conditions import (
     OF_BROKERS,
@@ -25,6 +28,7 @@ from scenario.faults.conditions import (
     OF_LINKS,
     Condition,
     Down,
+    Moving,
     Setting,
     Target,
     begins_by,
@@ -35,7 +39,7 @@ from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
 from scenario.faults.times import Counter, CountReached, Counts
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
-from topology.sites import Site
+from topology.sites import Move, Site
 
 NOTHING_YET = Counts()
 _NO_LINK = LinkProperties()
@@ -65,12 +69,14 @@ class FaultInjector:
     """A schedule of faults in progress on one overlay. Times are nanoseconds from the begin of the join phase."""
 
     def __init__(self, schedule: FaultSchedule, overlay: Overlay, sites: Iterable[Site] = ()) -> None:
+        sites = list(sites)
         self._overlay = overlay
         self._changed: dict[frozenset[BrokerId], Link | None] = {
             frozenset((site.name, site.broker)): site.link for site in sites
         }
         """Links that have appeared or vanished since the start, by their brokers; None for one that is not there.
         Access links are among them."""
+        self._moves = Moves(sites)
         self._numbers = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
         self._waiting: list[tuple[CountReached, int, Program]] = []
@@ -95,7 +101,7 @@ class FaultInjector:
     @property
     def in_effect(self) -> bool:
         """True while at least one condition holds."""
-        return bool(self._effective)
+        return bool(self._effective) or self._moves.under_way
 
     def advance(self, now: int, counts: Counts = NOTHING_YET) -> list[Action]:
         """Actions that are due now, in order. None is left out, however late it is."""
@@ -113,7 +119,8 @@ class FaultInjector:
     @property
     def effects(self) -> list[Action]:
         """Conditions that hold, as the actions that brought them about."""
-        return list(dict.fromkeys(Action(begins_by(one), one.target) for one in self._conditions()))
+        holding = (one for one in self._conditions() if not isinstance(one, Moving) or self._moves.begun(one.move))
+        return list(dict.fromkeys(Action(begins_by(one), one.target) for one in holding))
 
     def add(self, entry: ScheduledFault) -> None:
         """Adds a fault that begins at a time to the schedule, after all that it has."""
@@ -150,6 +157,7 @@ class FaultInjector:
         match change:
             case Begin(number, conditions):
                 self._holding[number] = concerned = conditions
+                moved = [action for move in _moves_of(conditions) for action in self._set_out(move)]
                 missed = [
                     Action(begins_by(condition), condition.target, missed=True)
                     for condition in conditions
@@ -157,13 +165,40 @@ class FaultInjector:
                 ]
             case End(number):
                 concerned = self._holding.pop(number, ())
+                moved = [action for move in _moves_of(concerned) for action in self._arrive(move)]
             case Lift():
                 concerned = tuple(condition for condition in self._conditions() if change.concerns(condition))
+                moved = [action for move in _moves_of(concerned) for action in self._arrive(move)]
                 self._holding = {
                     number: tuple(condition for condition in conditions if not change.concerns(condition))
                     for number, conditions in self._holding.items()
                 }
-        return [*missed, *self._settle(dict.fromkeys(condition.target for condition in concerned))]
+        return [*missed, *moved, *self._settle(dict.fromkeys(condition.target for condition in concerned))]
+
+    def _set_out(self, move: Move) -> Iterator[Action]:
+        """Begins a move: with the old access link's end where the handover is hard, with the new one where it is
+        soft."""
+        if not self._moves.begin(move):
+            yield Action(FaultKind.MOVE, move.host, move, missed=True)
+            return
+        left, gained = self._moves.access_left(move), self._moves.access_gained(move)
+        if left is not None and not move.handover.is_soft:
+            yield from self.vanishes(left.a, left.b)
+        yield Action(FaultKind.MOVE, move.host, move)
+        if gained is not None and move.handover.is_soft:
+            yield from self.appeared(gained)
+
+    def _arrive(self, move: Move) -> Iterator[Action]:
+        """Ends a move, if it is under way."""
+        if not self._moves.begun(move):
+            return
+        left, gained = self._moves.access_left(move), self._moves.access_gained(move)
+        self._moves.end(move)
+        if left is not None and move.handover.is_soft:
+            yield from self.vanishes(left.a, left.b)
+        yield Action(HealKind.ARRIVE, move.host, move)
+        if gained is not None and not move.handover.is_soft:
+            yield from self.appeared(gained)
 
     def _conditions(self) -> Iterator[Condition]:
         """All conditions that hold, in the order in which they began."""
@@ -186,7 +221,7 @@ class FaultInjector:
                 if (action := self._altered(kind, target, holding_here)) is not None:
                     yield action
 
-    def _altered(self, kind: type[Condition], target: Target, holding: list[Condition]) -> Action | None:
+    def _altered(self, kind: type[Condition], target: Target, holding: Sequence[Condition]) -> Action | None:
         key = (kind, target)
         own = self._own(target)
         if not holding:
@@ -216,3 +251,7 @@ class FaultInjector:
         if pair in self._changed:
             return self._changed[pair] is not None
         return target.target in self._overlay.neighbours(target.source)
+
+
+def _moves_of(conditions: Iterable[Condition]) -> Iterator[Move]:
+    return (condition.move for condition in conditions if isinstance(condition, Moving))

@@ -17,7 +17,7 @@ from broker_service.grpc_shell.status import BrokerStatus
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
-from topology.sites import ClientHost, Site
+from topology.sites import ClientHost, Move, Site
 
 Tables = Mapping[BrokerId, Mapping[str, object]]
 """Routing tables by broker, as `Broker.tables` shows them."""
@@ -120,6 +120,14 @@ class LiveSites(Protocol):
     def resume(self, host: ClientHost) -> None:
         """Undoes `pause`, unless another host of theirs is paused, too."""
 
+    def depart(self, move: Move) -> None:
+        """Takes the present access link of a move's clients from them: in order, unless the move is unannounced. What
+        they do from then on waits for the next one, or goes over the one that they have after `arrive`."""
+
+    def arrive(self, move: Move) -> None:
+        """Gives a move's clients the access link of its goal, over which they open sessions that take over what they
+        have declared. Of a hard handover it follows `depart`, of a soft one it comes before that."""
+
 
 class NoSites:
     """`LiveSites` of clients beside their brokers."""
@@ -130,6 +138,11 @@ class NoSites:
         raise ValueError(f"{host} is not there")
 
     come_back = pause = resume = end
+
+    def depart(self, move: Move) -> None:
+        self.end(move.host)
+
+    arrive = depart
 
 
 class QuietWatch(Protocol):

@@ -14,7 +14,9 @@ from broker_service.routing.program.references import PREFIX, digest_of_program
 from broker_service.routing.registry import place_of
 from broker_service.routing.requirements import requirements_at
 from broker_service.routing.systems import is_system
+from broker_service.transport.silence import SILENT_HEARTBEATS
 from record.contract import CONTRACT, ForeignBrokers
+from record.handover import MoveCosts, PlannedMoves
 from record.manifest import ProtocolCode, VariantRecord
 from record.unread import SlowReaders
 from scenario.model import Scenario
@@ -47,6 +49,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settles_within=routing.settles_within or UNSET,
         service_time=scenario.brokers.work().mean or UNSET,
         slow_readers=_slow_readers(scenario),
+        moves=_moves(scenario, routing.moves),
         sending=UNSET if scenario.brokers.sending is None else scenario.brokers.sending_order(),
     )
 
@@ -66,6 +69,15 @@ def _slow_readers(scenario: Scenario) -> SlowReaders | UnsetType:
     if clients is None or not clients.read_slowly:
         return UNSET
     return SlowReaders(policy=clients.unread, notifications=limits.session_queue, bytes=limits.queue_bytes)
+
+
+def _moves(scenario: Scenario, costs: MoveCosts) -> PlannedMoves | UnsetType:
+    """The terms of moves, where clients move or may be moved by hand."""
+    by_hand = scenario.timeline.held is not None and scenario.clients is not None
+    if not by_hand and not any(fault.move for fault in scenario.faults):
+        return UNSET
+    within = SILENT_HEARTBEATS * scenario.brokers.limits.heartbeat
+    return PlannedMoves(old_session_ends_within=within, costs=dict(costs))
 
 
 def _code_of(reference: str) -> ProtocolCode | UnsetType:

@@ -8,7 +8,8 @@ from emulation.drivers.ended_clients import EndedClients
 from emulation.drivers.instructions import Leave, Pause, Resume, Return
 from emulation.run.drivers import Drivers
 from emulation.run.program_clients import ProgramClients
-from topology.sites import ClientHost, Site
+from record.errors import HostError
+from topology.sites import ClientHost, Move, Site
 
 
 class HostSites:
@@ -44,3 +45,8 @@ class HostSites:
         self._drivers.instruct(Resume(clients))
         if self._programs is not None:
             self._programs.resume(clients)
+
+    def depart(self, move: Move) -> None:
+        raise HostError(f"{move.host} cannot move here: hosts do not re-home access links yet")
+
+    arrive = depart

@@ -7,7 +7,7 @@ its sender, where the broker's bound for a client that does not read counts it.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +19,7 @@ from emulation.network.relay.shaping import Shaper
 from emulation.simulation.link_end import HEADERS
 from emulation.simulation.links import Direction
 from record.time_units import SECOND
-from topology.link_properties import LinkDirection, LinkProperties
+from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 from topology.sites import Site
 
 WINDOW_BYTES: Final = 65_535
@@ -198,3 +198,36 @@ class AccessLink:
 
     def _of(self, direction: LinkDirection) -> list[AccessPath]:
         return [paths.to_broker if self._is_up(direction) else paths.to_client for paths in self._paths]
+
+
+class AccessLinks:
+    """The access links that are there. A site may have several one after another, and two while it moves."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._links: dict[tuple[str, BrokerId], AccessLink] = {}
+        """Links by site and broker."""
+        self._made: Counter[str] = Counter()
+        """Links that each site has had so far."""
+
+    def of(self, site: Site) -> AccessLink:
+        """The link of a site to its broker, made if it is not there."""
+        key = site.name, site.broker
+        if key not in self._links:
+            former = self._made[site.name]
+            self._links[key] = AccessLink(site, f"{self._seed}:{former}" if former else self._seed)
+            self._made[site.name] += 1
+        return self._links[key]
+
+    def with_direction(self, direction: LinkDirection) -> AccessLink | None:
+        """The link that has a direction; None for a link between brokers."""
+        ends = direction.source, direction.target
+        return self._links.get(ends) or self._links.get(ends[::-1])
+
+    def latest_of(self, site: str) -> AccessLink | None:
+        """The latest link of a site; None for a site without clients."""
+        return next((link for (name, _), link in reversed(self._links.items()) if name == site), None)
+
+    def remove(self, site: Site) -> None:
+        """The link of a site to its broker is not there any more."""
+        self._links.pop((site.name, site.broker), None)

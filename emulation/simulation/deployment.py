@@ -80,7 +80,7 @@ class SimulatedDeployment:
             self.overlay, plan.scenario.seed, session_opening(plan.sites, plan.broker_settings.limits)
         )
         self._clients = ClientNodes(plan.workload, plan.sites, self.overlay, self._logs.of, plan.promises)
-        self.sites: LiveSites = self._clients
+        self.sites: LiveSites = self._clients.sites
         self._predicates = SharedPredicates()
         self._operations = plan.workload.operations() if operations is None else operations
         self._next = next(self._operations, None)

@@ -55,7 +55,7 @@ class SimulatedObserver:
     def sites(self, hosts: Sequence[ClientHost]) -> Mapping[ClientHost, SiteSeen]:
         found = {}
         for host in hosts:
-            access = self._overlay.sessions.access_of(host.site)
+            access = self._overlay.sessions.access_links.latest_of(host.site)
             if access is not None:
                 sessions = self._overlay.sessions.over(access)
                 found[host] = SiteSeen(

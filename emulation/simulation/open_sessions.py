@@ -14,7 +14,7 @@ from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from emulation.live_overlay import BrokerSettings
 from emulation.planning.calibration import Calibration
-from emulation.simulation.access import AccessLink
+from emulation.simulation.access import AccessLink, AccessLinks
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue
@@ -22,6 +22,7 @@ from emulation.simulation.sessions import SimulatedSession
 from emulation.simulation.site_session import SiteSession
 from emulation.simulation.slow_session import SlowSiteSession
 from record.callbacks import do_nothing
+from record.time_units import SECOND
 from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import Site
 
@@ -52,8 +53,9 @@ class OpenSessions:
         self.events = events
         self._calibration = calibration
         self._sessions: list[_Opened] = []
-        self._access: dict[str, AccessLink] = {}
-        """Access links of the sites, by name."""
+        self._made = 0
+        """Sessions opened so far, those included that their clients have left."""
+        self.access_links = AccessLinks(f"{settings.seed}")
 
     def open(
         self,
@@ -61,21 +63,24 @@ class OpenSessions:
         on_event: Callable[[ClientEvent], None],
         limits: SessionLimits | None = None,
         on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
+        *,
         site: Site | None = None,
+        former: SiteSession | None = None,
     ) -> SimulatedSession:
         """A session with a broker, open at once if the broker runs, else as soon as it does; over the access link of a
-        site, once it has carried what opens a stream."""
-        source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
+        site, once it has carried what opens a stream. It takes over what a `former` one with another broker leaves, and
+        has its name."""
+        source = random.Random(f"{self._settings.seed}:session {self._made}:{broker}")
         calibration = self._calibration
         submit, notify = sampler(calibration.submit, source), sampler(calibration.notify, source)
-        name = f"{broker} {len(self._sessions)}"
+        name = f"{broker} {self._made}" if former is None else former.name
         bounds = self._settings.limits
         limits = limits or SessionLimits(
             message_bytes=bounds.message_bytes,
             reconnect_first=bounds.reconnect_first,
             reconnect_last=bounds.reconnect_last,
         )
-        access = None if site is None else self._link_of(site)
+        access = None if site is None else self.access_links.of(site)
         session = (
             SimulatedSession(
                 broker,
@@ -92,23 +97,21 @@ class OpenSessions:
                 broker,
                 self.events,
                 on_event,
-                access.paths(str(len(self._sessions)), submit, notify),
+                access.paths(str(self._made), submit, notify),
                 name=name,
                 limits=limits,
                 on_acknowledged=on_acknowledged,
             )
         )
+        if former is not None and isinstance(session, SiteSession):
+            session.succeed(former)
         opened = _Opened(broker, session, access)
         if isinstance(session, SlowSiteSession) and access is not None:
             session.on_ended = partial(self.events.after, access.closing, partial(self._lose, opened))
         self._sessions.append(opened)
+        self._made += 1
         self._connect(opened)
         return session
-
-    def _link_of(self, site: Site) -> AccessLink:
-        if site.name not in self._access:
-            self._access[site.name] = AccessLink(site, f"{self._settings.seed}")
-        return self._access[site.name]
 
     def break_stream(self, session: SimulatedSession) -> None:
         """Breaks a session's stream, as a network that fails does. The client opens another one when it tries next."""
@@ -134,15 +137,6 @@ class OpenSessions:
         if isinstance(opened.session, SiteSession):
             opened.session.runs = True
         self._connect(opened)
-
-    def access_to(self, direction: LinkDirection) -> AccessLink | None:
-        """The access link that has a direction; None for a link between brokers."""
-        link = self._access.get(direction.source) or self._access.get(direction.target)
-        return link if link is not None and link.site.broker in (direction.source, direction.target) else None
-
-    def access_of(self, site: str) -> AccessLink | None:
-        """The access link of a site; None for a site without clients."""
-        return self._access.get(site)
 
     def over(self, access: AccessLink) -> Sequence[SimulatedSession]:
         """The sessions over an access link, open or not."""
@@ -182,6 +176,24 @@ class OpenSessions:
 
     def _opened(self, session: SimulatedSession) -> _Opened:
         return next(opened for opened in self._sessions if opened.session is session)
+
+    # Clients that move
+
+    def end(self, session: SiteSession) -> None:
+        """The client ends its session in order, because it leaves the broker. It opens no other one by itself."""
+        opened = self._opened(session)
+        if opened.access is not None and not opened.access.whole:
+            self.abandon(session)
+        else:
+            session.close()
+            self._sessions.remove(opened)
+
+    def abandon(self, session: SiteSession) -> None:
+        """The client loses the access link of its session, whose end at the broker ends by silence."""
+        silence = round(SILENT_HEARTBEATS * self._settings.limits.heartbeat * SECOND)
+        self.events.background(self.events.now + silence, session.lost_at_broker())
+        session.lose()
+        self._sessions.remove(self._opened(session))
 
     def connect(self) -> None:
         """Connects the sessions that were opened before their brokers were started."""

@@ -58,7 +58,7 @@ class SimulatedLinks:
     def twin(self, direction: LinkDirection, seed: str) -> Direction | None:
         """A direction in the state of this one, to be looked at; None for a link that is not there, or that was not
         used so far."""
-        if (access := self._sessions.access_to(direction)) is not None:
+        if (access := self._sessions.access_links.with_direction(direction)) is not None:
             return access.twin(direction, seed)
         link = self.known(direction.source, direction.target)
         return None if link is None else link.directions[direction.source].twin(seed)
@@ -93,20 +93,20 @@ class SimulatedLinks:
 
     def cut(self, direction: LinkDirection) -> None:
         """Both directions fail soon after one is cut: the end that receives nothing gives the link up."""
-        if (access := self._sessions.access_to(direction)) is not None:
+        if (access := self._sessions.access_links.with_direction(direction)) is not None:
             self._sessions.cut(access, direction)
         else:
             self.between(direction.source, direction.target).cut(direction.source)
 
     def restore(self, direction: LinkDirection) -> None:
         """Messages that the direction held arrive, or a new stream is opened."""
-        if (access := self._sessions.access_to(direction)) is not None:
+        if (access := self._sessions.access_links.with_direction(direction)) is not None:
             self._sessions.restore(access, direction)
         else:
             self.between(direction.source, direction.target).restore(direction.source)
 
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
-        if (access := self._sessions.access_to(direction)) is not None:
+        if (access := self._sessions.access_links.with_direction(direction)) is not None:
             access.change(direction, properties)
             return
         source, target = direction.source, direction.target
@@ -120,7 +120,7 @@ class SimulatedLinks:
                 running.when_running(partial(running.core.change_send_time, target, properties.send_time))
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
-        if (access := self._sessions.access_to(direction)) is not None:
+        if (access := self._sessions.access_links.with_direction(direction)) is not None:
             access.corrupt(direction, share)
         else:
             self.between(direction.source, direction.target).directions[direction.source].corrupt(share)

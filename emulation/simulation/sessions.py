@@ -48,7 +48,8 @@ class SimulatedSession:
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
         self._down_since = events.now
         """The time of the stream's end, or of the session's beginning, from which attempts to open one are counted."""
-        self._name = name
+        self.name = name
+        """The client's name for it, under which it takes the place of an earlier one at a broker."""
         self._held = 0
         """Requests that the broker holds back."""
         self._broker: SimulatedBroker | None = None
@@ -85,7 +86,7 @@ class SimulatedSession:
         self._sending = self._writing = False
         self._wake_at = None
         self._session = broker.core.sessions.open()
-        broker.core.sessions.name(self._session, self._name)
+        broker.core.sessions.name(self._session, self.name)
         self._session.on_waiting = self._wake
         self._session.on_released = partial(self._events.soon, partial(self._resume, broker, self._session))
         self.on_up()

@@ -55,6 +55,13 @@ class SiteSession(SimulatedSession):
         for call in held:
             self._events.soon(call)
 
+    def succeed(self, former: SiteSession) -> None:
+        """Takes over what a former session leaves, and the state of its client."""
+        self._requests.succeed(former._requests)
+        self.runs = former.runs
+        if former._frozen is not None:
+            self.freeze()
+
     def expire(self) -> None:
         """Both ends give the stream up, because neither has heard from the other for too long."""
         end_at_broker = self.lost_at_broker()

@@ -18,12 +18,13 @@ from typing import ClassVar
 
 from broker_service.config import Disturbance
 from record.faults import FaultKind, HealKind
+from record.handover import Handover
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
-from topology.sites import ClientHost
+from topology.sites import ClientHost, Move
 
 Target = BrokerId | LinkDirection | ClientHost
-Setting = float | ServiceTime | LinkProperties | Disturbance | None
+Setting = float | ServiceTime | LinkProperties | Disturbance | Move | None
 """To what extent a condition holds: None where it holds or does not. Which of these depends on the kind."""
 
 
@@ -142,9 +143,27 @@ class Away:
     heals_by: ClassVar[HealKind] = HealKind.RETURN
 
 
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """Clients that change their broker: those of a hard handover are without any until it ends, those of a soft one
+    have both."""
+
+    target: ClientHost
+    to: str
+    """Broker to which a site goes, or site to which a client goes."""
+    handover: Handover
+    begins_by: ClassVar[FaultKind] = FaultKind.MOVE
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
+
+    @property
+    def move(self) -> Move:
+        """The move, as sites know it."""
+        return Move(self.target, self.to, self.handover)
+
+
 BrokerCondition = Down | Paused | Throttled | Slowed
 LinkCondition = Cut | Degraded | Corrupted | Reset | Disturbed
-Condition = BrokerCondition | LinkCondition | Away
+Condition = BrokerCondition | LinkCondition | Away | Moving
 
 OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed)
 """Being down first: the others depend on it."""
@@ -171,5 +190,7 @@ def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
                 assert isinstance(condition, Degraded)
                 own = condition.change.applied(own)
             return own
+        case Moving() as moving:
+            return moving.move
         case Down() | Paused() | Cut() | Reset() | Away():
             return None

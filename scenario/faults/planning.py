@@ -127,7 +127,7 @@ def plan(
         try:
             program = fault.program(targets)
         except TargetError as error:
-            raise FaultError(index, fault.verb, str(error)) from error
+            raise FaultError(index, error.field or fault.verb, str(error)) from error
         entries.append(ScheduledFault(start, program, f"faults[{index}].{fault.verb}"))
     schedule = FaultSchedule(tuple(entries))
     _require_something_to_heal(faults, schedule)

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from scenario.faults.roles import LinkEnds
 from scenario.faults.target_words import Call, TargetError
-from topology.link_properties import LinkDirection
+from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import ClientHost, Site
 
 RANDOM_SITE, RANDOM_CLIENT = "random-site", "random-client"
@@ -28,6 +28,10 @@ class SiteTargets:
         self._sites = {site.name: site for site in sites}
         self._sample = sample
         self._hit: set[ClientHost] = set()
+        self._homes = {site.name: {site.broker} for site in self._sites.values()}
+        """The brokers of each site, those included to which a fault has it go."""
+        self._gone: set[ClientHost] = set()
+        """Clients that earlier faults have go to another site."""
 
     def hosts(self, texts: Iterable[str]) -> tuple[ClientHost, ...]:
         """Sites and clients on sites, each once, in the order written. Raises `TargetError`."""
@@ -49,6 +53,36 @@ class SiteTargets:
         direction = LinkDirection(host.site, self._sites[host.site].broker)
         return direction, direction.reverse
 
+    def moving(self, texts: Iterable[str], to: str, brokers: Sequence[BrokerId]) -> tuple[ClientHost, ...]:
+        """Hosts that go to a broker, if they are sites, or clients that are alone on theirs and stand for it, and else
+        to a site. Raises `TargetError`."""
+        if to not in brokers and to not in self._sites:
+            raise TargetError(f"neither a broker nor a site to which clients could move is called {to!r}", "to")
+        hosts = self.hosts(texts)
+        if to in brokers:
+            hosts = tuple(dict.fromkeys(self._rehomed(host, to) for host in hosts))
+            for host in hosts:
+                self._homes[host.site].add(to)
+            return hosts
+        for host in hosts:
+            if host.name == host.site:
+                raise TargetError(f"{host} is a site, which goes to a broker; {to} is a site", "to")
+            if host.site == to and host not in self._gone:
+                raise TargetError(f"{host} is on {to} already", "to")
+        self._gone.update(hosts)
+        return hosts
+
+    def _rehomed(self, host: ClientHost, broker: BrokerId) -> ClientHost:
+        site = self._sites[host.site]
+        if host.clients != site.clients:
+            raise TargetError(
+                f"{host.name} shares {site.name} with other clients, whose access link stays; move {site.name} to "
+                f"{broker}, or {host.name} to a site of {broker}"
+            )
+        if self._homes[site.name] == {broker}:
+            raise TargetError(f"{site.name} is at {broker} already", "to")
+        return _as_host(site)
+
     def links(self, text: str) -> list[LinkEnds]:
         """All access links, for a text that draws from them. Raises `TargetError` where there are none."""
         return [(site.name, site.broker) for site in self._require_sites(text)]
@@ -58,7 +92,7 @@ class SiteTargets:
         site = self._sites.get(source) or self._sites.get(target)
         if site is None:
             return None
-        if {source, target} != {site.name, site.broker}:
+        if not ({source, target} - {site.name}) <= self._homes[site.name]:
             raise TargetError(f"the access link of {site.name} is {site.name}-{site.broker}")
         return LinkDirection(source, target)
 

@@ -11,6 +11,11 @@ _CALL = re.compile(r"([a-z-]+)\((.*)\)")
 class TargetError(ValueError):
     """A text that does not name a broker or link of the overlay; the message is for the user."""
 
+    def __init__(self, message: str, field: str = "") -> None:
+        """`field` has the text, where that is another one than the fault's verb."""
+        super().__init__(message)
+        self.field = field
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

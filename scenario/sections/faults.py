@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
 
 from broker_service.config import Disturbance
 from record.faults import FaultKind
+from record.handover import Handover
 from record.service_time import ServiceTime
 from scenario.faults.conditions import (
     Away,
@@ -22,6 +23,7 @@ from scenario.faults.conditions import (
     Disturbed,
     Down,
     LinkChange,
+    Moving,
     Paused,
     Reset,
     Slowed,
@@ -32,7 +34,7 @@ from scenario.faults.target_words import TargetError
 from scenario.faults.targets import Targets
 from scenario.faults.times import Counter, CountReached, Moment, Phase, When
 from scenario.sections.section import Count as Number
-from scenario.sections.section import CpuQuota, Section
+from scenario.sections.section import CpuQuota, Name, Section
 from scenario.sections.service_time import SendTimeField, ServiceTimeDistribution, ServiceTimeField, service_time
 from scenario.sections.units import BIT_RATE, DURATION, SHARE, Duration, Share
 from topology.link_properties import BrokerId, LinkDirection
@@ -186,6 +188,7 @@ _SETTINGS: Mapping[str, _Settings] = {
     "disturb": _Settings(some_of=("lose", "repeat", "hold")),
     "crash": _Settings(),
     "vanish": _Settings(),
+    "move": _Settings(needed=("to",), free=("away", "handover", "overlap")),
     "heal": _Settings(free=()),
 }
 """Each verb and its further fields."""
@@ -193,7 +196,10 @@ _LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
 _SHORTEST_FLAP = 0.001
 """Seconds."""
 _MOST_FLAPS = 100_000
+_OVERLAP = 1.0
+"""Seconds of a soft handover without `overlap`."""
 _OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt", "reset", "disturb"})
+_OF_CLIENTS = frozenset({"crash", "vanish", "move"})
 _BETWEEN_BROKERS = frozenset({"reset", "disturb"})
 """Verbs that mean nothing on an access link."""
 _ANY_SETTING = (
@@ -212,6 +218,10 @@ _ANY_SETTING = (
     "lose",
     "repeat",
     "hold",
+    "to",
+    "handover",
+    "away",
+    "overlap",
 )
 
 
@@ -288,6 +298,8 @@ class FaultItem(Section):
     vanish: HostTexts | None = None
     """Has sites vanish with their clients: no packet comes from them any more, not even a reset. With `for` they come
     back then, and their clients subscribe again."""
+    move: HostTexts | None = None
+    """Has sites go to another broker with their access links, or clients to another site (docs/clients.md)."""
     heal: Literal["all"] | None = None
     """`all`: ends every fault that lasts."""
 
@@ -319,6 +331,15 @@ class FaultItem(Section):
     """For `disturb`: share of messages that come twice."""
     hold: HeldShare | None = None
     """For `disturb`: share of messages that are held back, and the time: `2% by 50ms`."""
+    to: Name | None = None
+    """For `move`: broker to which a site goes, or site to which a client goes."""
+    handover: Handover | None = None
+    """For `move`: `unannounced` (without it), when the old broker finds out by silence; `announced`, when clients end
+    their sessions with it before they go; or `make before break`, when they have sessions with both for a while."""
+    away: Duration | None = None
+    """For `move`: time without any network, between the old broker and the new one; 0 without it."""
+    overlap: Duration | None = None
+    """For `move` with `make before break`: time for which clients have both sessions; 1 s without it."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> FaultItem:
@@ -348,6 +369,15 @@ class FaultItem(Section):
         self._disturbance()
         return self
 
+    @model_validator(mode="after")
+    def _moves_one_way(self) -> FaultItem:
+        soft = self.handover is not None and self.handover.is_soft
+        if soft and self.away is not None:
+            raise ValueError("`away` does not belong to `make before break`, which leaves nobody without a network")
+        if not soft and self.overlap is not None:
+            raise ValueError("`overlap` belongs to `handover: make before break`")
+        return self
+
     @property
     def verb(self) -> str:
         return next(verb for verb in _SETTINGS if getattr(self, verb) is not None)
@@ -365,7 +395,17 @@ class FaultItem(Section):
         conditions = tuple(self._conditions(targets))
         if self.flap is not None:
             return Repeat(Sequence((Hold(conditions, self.down), Wait(self.up or 0.0))), self._times())
-        return Hold(conditions, 0.0 if self.reset is not None else self.lasts)
+        return Hold(conditions, self._holds())
+
+    def _holds(self) -> float | None:
+        """Seconds for which the fault's conditions hold; None until something lifts them."""
+        if self.reset is not None:
+            return 0.0
+        if self.move is None:
+            return self.lasts
+        if self.handover is not None and self.handover.is_soft:
+            return _OVERLAP if self.overlap is None else self.overlap
+        return self.away or 0.0
 
     def _lift(self, targets: Targets) -> Lift:
         named = getattr(self, self.verb)
@@ -384,19 +424,33 @@ class FaultItem(Section):
         named = getattr(self, self.verb)
         if self.pause is not None:
             return map(Paused, pausing(targets, self.pause))
-        if self.crash is not None:
-            return (Away(host, FaultKind.CRASH) for host in targets.of_sites.hosts(self.crash))
-        if self.vanish is not None:
-            return self._vanishing(targets, self.vanish)
+        if self.verb in _OF_CLIENTS:
+            return self._of_clients(targets, named)
         if self.verb in _OF_LINKS:
             return map(self._link_condition, self._of_links(targets, named))
         return map(self._broker_condition, targets.brokers(named))
+
+    def _of_clients(self, targets: Targets, named: Iterable[str]) -> Iterable[Condition]:
+        match self.verb:
+            case "vanish":
+                return self._vanishing(targets, named)
+            case "move":
+                return self._moving(targets, named)
+        return (Away(host, FaultKind.CRASH) for host in targets.of_sites.hosts(named))
 
     def _vanishing(self, targets: Targets, named: Iterable[str]) -> Iterator[Condition]:
         """Conditions of sites that vanish: each is cut off, too, so that nothing that it still sends arrives."""
         for host in targets.of_sites.whole(named):
             yield from map(Cut, targets.of_sites.access(host))
             yield Away(host, FaultKind.VANISH)
+
+    def _moving(self, targets: Targets, named: Iterable[str]) -> Iterator[Condition]:
+        """Conditions of hosts that move."""
+        assert self.to is not None
+        handover = self.handover or Handover.UNANNOUNCED
+        brokers = [broker.id for broker in targets.overlay.brokers]
+        for host in targets.of_sites.moving(named, self.to, brokers):
+            yield Moving(host, self.to, handover)
 
     def _of_links(self, targets: Targets, named: Iterable[str]) -> tuple[LinkDirection, ...]:
         directions = targets.directions(named)

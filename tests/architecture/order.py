@@ -37,7 +37,7 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks contract exit_codes faults file_lock files host_speed "
+        "callbacks contract exit_codes faults file_lock files handover host_speed "
         "installation limits load log processors sample time_units unread",
         "digests errors fidelity program promises scratch service_time",
         "extras figures forked_processes slower_run",

@@ -28,7 +28,7 @@ def test_every_kind_is_a_condition_that_can_be_injected() -> None:
         FaultKind.CRASH: HealKind.RETURN,
         FaultKind.VANISH: HealKind.RETURN,
     }
-    for condition in (*conditions.OF_BROKERS, *conditions.OF_LINKS):
+    for condition in (*conditions.OF_BROKERS, *conditions.OF_LINKS, conditions.Moving):
         if condition is not conditions.Down:
             injected[getattr(condition, "begins_by")] = condition.heals_by  # noqa: B009 - the others have it
     assert injected == {kind: kind.healed_by for kind in FaultKind}

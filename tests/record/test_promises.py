@@ -21,4 +21,5 @@ def test_queues_survive_the_kinds_that_are_named_for_them_alone() -> None:
         FaultKind.DISTURB,
         FaultKind.CRASH,
         FaultKind.VANISH,
+        FaultKind.MOVE,
     }

@@ -30,6 +30,8 @@ class DeliveryCounts(msgspec.Struct):
     missed: Sum = 0
     """Pairs with the right `due` whose client was not notified."""
     duplicate: Sum = 0
+    doubled: Sum = 0
+    """Notifications that a client got again because it moved, as routing lets it."""
     spurious: Sum = 0
     reordered: Sum = 0
     overtaken: Sum = 0
@@ -44,7 +46,10 @@ class DeliveryCounts(msgspec.Struct):
             self.spurious += got
             count(self.spurious_causes, str(outcome.cause), got)
             return
-        self.duplicate += max(got - 1, 0)
+        if outcome.doubled:
+            self.doubled += got - 1
+        else:
+            self.duplicate += max(got - 1, 0)
         if right is Right.MUST:
             self.expected += 1
             self.implied += outcome.struck

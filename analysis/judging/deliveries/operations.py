@@ -10,9 +10,11 @@
    been withdrawn since, and that it had no reason to forget: it was not restarted, and the session did not break.
 4. **not renewed**: a broker was restarted, the session of a client is back, and a subscription or an advertisement
    that stood before never came to the broker again, by the broker's own records, in the time in which it would have
-   settled.
+   settled. The same is true of a client that has moved, at its new broker.
 5. **misnumbered**: a broker numbers the notifications of a client program, and sent one under another number than the
    next: it left some out, or gave a number again, so that the client cannot tell what it has got.
+6. **session stays**: a client has left its broker by a move, and the broker has not ended its session in the time in
+   which it should: it still had a notification for the client then, by its own records.
 
 Without these verdicts, brokers would be owed nothing by refusing everything.
 """
@@ -37,7 +39,8 @@ NOT_CONFIRMED = "not confirmed"
 REJECTED = "rejected"
 NOT_RENEWED = "not renewed"
 MISNUMBERED = "misnumbered"
-OPERATION_DEFECTS = (SESSION_BROKEN, NOT_CONFIRMED, REJECTED, NOT_RENEWED, MISNUMBERED)
+SESSION_STAYS = "session stays"
+OPERATION_DEFECTS = (SESSION_BROKEN, NOT_CONFIRMED, REJECTED, NOT_RENEWED, MISNUMBERED, SESSION_STAYS)
 
 _LIMIT = ("limit", "room", "already")
 """Words of which a reason has one that names a limit of the broker."""
@@ -71,6 +74,7 @@ def operation_defects(
     `numbered` are the variant's."""
     found = [
         *_broken(history),
+        *_staying(history),
         *_unconfirmed(variant, history),
         *_rejected(rejected),
         *_not_withdrawn(variant, history, rejected),
@@ -84,12 +88,24 @@ def _broken(history: History) -> Iterator[OperationDefect]:
     for node, broker, time in history.broken_sessions:
         detail = f"the session of {node} with {broker} broke at {time / SECOND:.3f} s without a fault of {broker}"
         yield OperationDefect(SESSION_BROKEN, "", broker, time, detail)
-    for node, broker, broke, due in history.missing_sessions:
+    for node, broker, broke, due, left in history.missing_sessions:
         detail = (
             f"the session of {node} with {broker} broke at {broke / SECOND:.3f} s, and was not back at "
             f"{due / SECOND:.3f} s, though {broker} worked again"
+            if not left
+            else f"{node} left {left} for {broker} at {broke / SECOND:.3f} s, and had no session with {broker} at "
+            f"{due / SECOND:.3f} s"
         )
         yield OperationDefect(SESSION_BROKEN, "", broker, due, detail, late=True)
+
+
+def _staying(history: History) -> Iterator[OperationDefect]:
+    for client, broker, left, served in history.staying_sessions:
+        detail = (
+            f"{client} left {broker} at {left / SECOND:.3f} s, and {broker} still had a notification for it at "
+            f"{served / SECOND:.3f} s: it did not end the session"
+        )
+        yield OperationDefect(SESSION_STAYS, client, broker, served, detail, late=True)
 
 
 def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[OperationDefect]:
@@ -169,16 +185,21 @@ def _not_renewed(end: int, history: History, received: Received) -> Iterator[Ope
         if renewal.due > end:
             continue
         for made in history.lifetimes:
-            if (made.node, made.broker) != (renewal.node, renewal.broker) or not _stood(made, renewal):
+            is_elsewhere = not renewal.left and made.broker != renewal.broker
+            if made.node != renewal.node or is_elsewhere or not _stood(made, renewal):
                 continue
             times = received.get(OwnDeclaration(made.variant, renewal.broker, made.client, made.name), ())
-            was_logged = any(time <= renewal.failed for time in times)
+            before = received.get(OwnDeclaration(made.variant, made.broker or "", made.client, made.name), ())
+            was_logged = any(time <= renewal.failed for time in before)
             if was_logged and not any(renewal.healed <= time <= renewal.due for time in times):
-                detail = (
-                    f"{made.made.value} {made.name} of {made.client} did not come to {renewal.broker} again after its "
-                    f"restart at {renewal.healed / SECOND:.3f} s, though its session was back, until "
-                    f"{renewal.due / SECOND:.3f} s"
+                came = (
+                    f"did not come to {renewal.broker} again after its restart at {renewal.healed / SECOND:.3f} s, "
+                    "though its session was back"
+                    if not renewal.left
+                    else f"did not come to {renewal.broker} after the move from {renewal.left}, though its session was "
+                    f"open at {renewal.healed / SECOND:.3f} s"
                 )
+                detail = f"{made.made.value} {made.name} of {made.client} {came}, until {renewal.due / SECOND:.3f} s"
                 yield OperationDefect(NOT_RENEWED, made.client, renewal.broker, renewal.due, detail, late=True)
 
 

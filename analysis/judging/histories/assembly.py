@@ -16,8 +16,9 @@ from analysis.judging.histories.fault_costs import (
     silent_intervals,
 )
 from analysis.judging.histories.faults import FaultTimes, fault_spans
-from analysis.judging.histories.history import History, Session, cut_short
+from analysis.judging.histories.history import History, Session, StayingSession, cut_short
 from analysis.judging.histories.losses import losses_of
+from analysis.judging.histories.moved_sessions import MovedSessions, staying_sessions
 from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
 from analysis.judging.histories.reconnecting import reconnected
 from analysis.judging.histories.returning import Returning
@@ -32,11 +33,14 @@ from analysis.reading.log_events import OutageEvent, Reading
 from analysis.reading.log_stage import LogStage
 from analysis.reading.log_tally import LogTally
 from analysis.reading.logged_variants import LoggedVariants
-from analysis.reading.outages import Outage, lasting, outage_intervals, outages
+from analysis.reading.outages import Outage, outage_intervals, outages
 from analysis.reading.overlay_changes import OverlayChanges
+from analysis.reading.stays import NO_STAYS, Stays, stays_of_run
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import scenario_time
 from analysis.run_files.run_directory import RunDirectory
+from record.faults import FaultKind
+from record.handover import MoveCosts
 from record.log import Event
 from record.manifest import VariantRecord
 from record.promises import Completeness
@@ -46,7 +50,7 @@ from topology.sites import site_of_each_client, slow_readers
 
 def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogStage:
     """Stage 1 over the logs of a run. `events` is the folder for parts of the table `events`, if that is wanted."""
-    variants = run.manifest.variants
+    variants, stays = run.manifest.variants, stays_of_run(run)
     logged = LoggedVariants(
         numbers={variant.name: number for number, variant in enumerate(variants)},
         run_starts=tuple(variant.run_start for variant in variants),
@@ -64,6 +68,7 @@ def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogS
             for number, variant in enumerate(variants)
             if (slow := slow_readers(run.sites.get(variant.name, ())))
         },
+        stays={number: stays[variant.name] for number, variant in enumerate(variants) if variant.name in stays},
     )
     return LogStage(run.logs, logged, buckets, run.dilations, run.clocks, events)
 
@@ -100,26 +105,43 @@ def _history(
     lingering, promises = _lingering(variant), variant.promises
     vanished = vanished_links(changed, promises)
     of_variant = _of_variant(number, variant, logs.outages)
-    sites = run.sites.get(variant.name, ())
-    divided = ClientFaults.of((event for event in of_variant if not event.node), brokers, sites)
+    sites, stays = run.sites.get(variant.name, ()), stays_of_run(run).get(variant.name, NO_STAYS)
+    divided = ClientFaults.of((event for event in of_variant if not event.node), brokers, (*sites, *stays.sites))
     starts = broker_starts(divided.of_overlay, [event for event in logs.listening if event.variant == number])
     faults = [*lasting_until_they_listen(divided.of_overlay, starts), *vanished.events]
     sessions: dict[Session, list[OutageEvent]] = {}
     for event in of_variant:
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
+    moved = MovedSessions(sessions, stays, _move_costs(variant))
     overlay = vanished.overlay or run.overlays[variant.name]
     settling = settling_of(variant, overlay, sites)
-    struck, elements = struck_elements(faults, lingering, brokers), SessionElements(sites)
+    struck, elements = struck_elements(faults, lingering, brokers), SessionElements(sites, stays)
     struck_clients = struck_elements(divided.of_clients, _returns_within(variant), divided.names)
     ended = _ends_of_sessions(sessions, _unread(run, number, logs), settling.within)
-    explained, broken = explained_sessions(sessions, struck | struck_clients, elements, ended)
+    explained, broken = explained_sessions(moved.joined, struck | struck_clients, elements, ended)
     unread = _unread(run, number, logs, explained)
     run_end = FOREVER if variant.end is None else variant.end
     returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck, elements=elements)
     of_clients = divided.client_outages()
     returned, missing = returning.bounded(explained, [*outages(faults, brokers), *of_clients], run_end)
-    returned = begun_with_faults(returned, of_clients, elements, returning.within)
+    breaking = [outage for outage in of_clients if outage.kind != FaultKind.MOVE]
+    returned = begun_with_faults(returned, breaking, elements, returning.within)
+    renewed = moved.renewals(returned, settling.within)
+    out_of_service = {
+        session: [found for down in outages_of if (found := moved.lasting(session, down, settling.within))]
+        for session, outages_of in returned.items()
+    }
+    of_moved_clients = {
+        session: [
+            found
+            for down in outages_of
+            if elements.explain(session, down, struck_clients)
+            and (found := moved.lasting(session, down, settling.within))
+        ]
+        for session, outages_of in returned.items()
+    }
+    returned = moved.spread(returned)
     happened = VariantOutages(
         faults=faults,
         sessions=returned,
@@ -143,18 +165,8 @@ def _history(
         losses=losses,
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
-        session_outages={
-            session: Intervals.of(lasting(outage, settling.within) for outage in found)
-            for session, found in returned.items()
-        },
-        client_outages={
-            session: Intervals.of(
-                lasting(outage, settling.within)
-                for outage in found
-                if elements.explain(session, outage, struck_clients)
-            )
-            for session, found in returned.items()
-        },
+        session_outages=moved.spread({session: Intervals.of(times) for session, times in out_of_service.items()}),
+        client_outages=moved.spread({session: Intervals.of(times) for session, times in of_moved_clients.items()}),
         client_struck={
             session: elements.struck(session, struck_clients)
             for session in dict.fromkeys((made.node, made.broker) for made in lifetimes if struck_clients)
@@ -162,12 +174,15 @@ def _history(
         at_sites=frozenset(site_of_each_client(sites)),
         struck=struck,
         broken_sessions=broken,
-        session_gaps=session_gaps(sessions),
+        session_gaps=moved.spread(session_gaps(moved.joined)),
         restarts=restarts(outages(faults, brokers)),
         unread=unread,
         starts=starts,
-        missing_sessions=missing,
-        renewals=returning.renewals(returned, outages(faults, brokers), missing),
+        missing_sessions=moved.named(missing),
+        renewals=[*returning.renewals(returned, outages(faults, brokers), missing), *renewed],
+        staying_sessions=_staying(number, variant, stays, logs),
+        stays=stays,
+        move_costs=_move_costs(variant),
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
         adjacency=adjacency_of(promises, run.overlays[variant.name], changed, settling.within),
@@ -177,6 +192,21 @@ def _history(
             for file, clock in run.clocks.items()
         },
     )
+
+
+def _move_costs(variant: VariantRecord) -> MoveCosts:
+    return {} if variant.moves is UNSET else variant.moves.costs
+
+
+def _staying(number: int, variant: VariantRecord, stays: Stays, logs: LogTally) -> list[StayingSession]:
+    if variant.moves is UNSET:
+        return []
+    served: dict[tuple[str, str], list[int]] = {}
+    for found in logs.served_late:
+        if found.variant == number:
+            served.setdefault((found.client, found.broker), []).append(found.time)
+    within = round(variant.moves.old_session_ends_within * SECOND) + ALLOWANCE
+    return staying_sessions(stays, served, within)
 
 
 def _known_to_join(history: History, variant: VariantRecord, joined: Mapping[str, int]) -> History:

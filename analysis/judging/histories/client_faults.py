@@ -20,6 +20,7 @@ from analysis.judging.histories.history import Session
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting, outages, separate_targets
+from analysis.reading.stays import NO_STAYS, Stays
 from topology.sites import Site, site_of_each_client
 
 
@@ -34,7 +35,7 @@ class ClientFaults:
 
     @classmethod
     def of(cls, faults: Iterable[OutageEvent], brokers: frozenset[str], sites: Sequence[Site]) -> ClientFaults:
-        """Divides the faults of a variant with these sites."""
+        """Divides the faults of a variant with these sites, each of which is there once for each of its brokers."""
         targets = {name for site in sites for name in _elements(site, *site.clients)}
         targets |= {f"{a}-{b}" for site in sites for a, b in _ends(site)}
         faults = list(faults)
@@ -56,21 +57,32 @@ class ClientFaults:
 class SessionElements:
     """The things that each session needs: its broker, and of a client on a site the client, the site and its link."""
 
-    def __init__(self, sites: Iterable[Site]) -> None:
+    def __init__(self, sites: Iterable[Site], stays: Stays = NO_STAYS) -> None:
         self._site_of = site_of_each_client(sites)
+        self._stays = stays
 
     def of(self, session: Session) -> Sequence[str]:
         """The names by which faults of these are recorded."""
         node, broker = session
         client = node.partition(" ")[2]
+        stays = self._stays.of(client)
+        if stays:
+            return [
+                *(stay.broker for stay in stays),
+                *(name for stay in stays for name in _elements(stay.site, client)),
+            ]
         site = self._site_of.get(client)
         elements = () if site is None else _elements(site, client)
         return [broker or "", *elements]
 
     def struck(self, session: Session, struck: Mapping[str, Intervals]) -> Intervals:
         """The times in which faults had `struck` the client of a session, its site or its access link."""
-        _, *of_client = self.of(session)
+        of_client = [name for name in self.of(session) if name not in self._brokers_of(session)]
         return Intervals.union(*(struck.get(element, NONE) for element in of_client))
+
+    def _brokers_of(self, session: Session) -> Sequence[str]:
+        stays = self._stays.of(session[0].partition(" ")[2])
+        return [stay.broker for stay in stays] or [session[1] or ""]
 
     def explain(self, session: Session, outage: Outage, struck: Mapping[str, Intervals]) -> bool:
         """True when a session broke while a fault had `struck` its client, its site or its access link."""

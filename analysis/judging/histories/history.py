@@ -15,6 +15,8 @@ from analysis.judging.histories.unread import NOTHING_UNREAD, Unread
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.publication_events import Published
+from analysis.reading.stays import NO_STAYS, Stays
+from record.handover import MoveCosts
 from record.promises import Promises
 from record.time_units import SECOND
 from topology.model import Overlay
@@ -45,17 +47,33 @@ class MissingSession(NamedTuple):
     broke: int
     due: int
     """Nanoseconds, both: when it broke, and by when it should have been back."""
+    left: str = ""
+    """The broker that its client had left by a move; empty of a session that broke in another way."""
+
+
+class StayingSession(NamedTuple):
+    """The session of a client that its broker did not end, though the client had left."""
+
+    client: str
+    broker: str
+    left: int
+    served: int
+    """Nanoseconds, both: when the client left, and when the broker last had a notification for it."""
 
 
 class Renewal(NamedTuple):
-    """A session that came back to a broker that had restarted: its clients make anew what they had declared there."""
+    """A session that came back to a broker that had restarted, or with another broker to which its client has moved:
+    its clients make anew what they had declared."""
 
     node: str
     broker: str
     failed: int
     healed: int
     due: int
-    """Nanoseconds, all: when the broker failed and was restarted, and by when it should have all of it again."""
+    """Nanoseconds, all: when the broker failed and was restarted, or the client left and its new session was open, and
+    by when the broker should have all of it."""
+    left: str = ""
+    """The broker that the client has left by a move; empty of a broker that had restarted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +163,12 @@ class History:
     """Sessions whose absence a fault explains, but not for so long. They count as back from the time at which they were
     due."""
     renewals: Sequence[Renewal] = ()
+    staying_sessions: Sequence[StayingSession] = ()
+    """Sessions of clients that have moved, which their old brokers did not end."""
+    stays: Stays = NO_STAYS
+    """The stays of clients that move."""
+    move_costs: MoveCosts = field(default_factory=dict)
+    """The cost of each handover."""
     unread: Unread = NOTHING_UNREAD
     """The notifications that slow readers did not get."""
     cuts: Cuts = NO_CUTS

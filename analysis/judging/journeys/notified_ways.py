@@ -7,6 +7,7 @@ row, which names the arrival before it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
@@ -21,9 +22,23 @@ from analysis.reading.message_keys import publication_keys
 from analysis.reading.publication_events import UNKNOWN
 from record.log import Event
 
-Sites = Mapping[int, Mapping[str, int]]
-"""The number of the site of each client that is on one, by variant."""
-NO_SITE: Mapping[str, int] = MappingProxyType({})
+
+@dataclass(frozen=True, slots=True)
+class NumberedSites:
+    """The number of the site of each client of one variant; `NOBODY` stands for the place beside a broker."""
+
+    of_client: Mapping[str, int] = field(default_factory=dict)
+    of_moved: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """The site of a client that moves, by the client and the broker that it was at."""
+
+    def number(self, client: str, broker: str) -> int:
+        """The number of a client's site while it is at a broker."""
+        return self.of_moved.get((client, broker), self.of_client.get(client, NOBODY))
+
+
+Sites = Mapping[int, NumberedSites]
+"""Numbered sites, by variant."""
+NO_SITE = NumberedSites()
 NO_SITES: Sites = MappingProxyType({})
 
 
@@ -117,9 +132,13 @@ def _sites_of(told: Events, table: EventTable, sites: Sites) -> Numbers:
     found = np.full(len(told), NOBODY)
     variants = np.array([variant for _, variant in table.journeys], dtype=np.int64)[told.journey]
     for variant, numbers in sites.items():
-        of_client = np.array([numbers.get(name, NOBODY) for name in table.names], dtype=np.int64)
+        of_client = np.array([numbers.of_client.get(name, NOBODY) for name in table.names], dtype=np.int64)
         own = variants == variant
         found[own] = of_client[told.client[own]]
+        places = {name: place for place, name in enumerate(table.names)} if numbers.of_moved else {}
+        for (client, broker), site in numbers.of_moved.items():
+            if client in places and broker in places:
+                found[own & (told.client == places[client]) & (told.broker == places[broker])] = site
     return found
 
 
@@ -139,7 +158,7 @@ def _publishings(table: EventTable, nodes: Mapping[str, int], sites: Sites) -> t
         intended,
         [one.time for one in made],
         [nodes.get(one.node, NOBODY) for one in made],
-        [sites.get(one.variant, NO_SITE).get(one.client or "", NOBODY) for one in made],
+        [sites.get(one.variant, NO_SITE).number(one.client or "", one.broker or "") for one in made],
     )
     rows = np.empty((len(made), len(PublishingColumn)), dtype=np.int64)
     for column, values in zip(PublishingColumn, columns, strict=True):

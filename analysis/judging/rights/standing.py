@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 import msgspec
@@ -69,6 +69,13 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     """The times at which its broker announced it as started, in ascending order."""
     earliest: int
     """The earliest time at which a broker may have compared a publication with it."""
+    since: int = -FOREVER
+    until: int = FOREVER
+    """The times between which publications are judged by it: those of its client's stay at the broker."""
+
+    def concerns(self, published: int) -> bool:
+        """True when a publication of this time is judged by it."""
+        return self.since <= published < self.until
 
     def status(self, published: int, matched: int, in_flight_until: int) -> Status:
         """The status towards a publication published and last matched at these times, and in flight until then."""
@@ -110,8 +117,21 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
         return undisturbed and waiting <= self.withdrawn and in_flight_until < cut.unending
 
 
+def standings_of(number: int, lifetime: DeclarationLifetime, history: History) -> Iterator[Standing]:
+    """DeclarationLifetime `number` of a history as it is judged: once for each stay of a client that moves."""
+    stays = history.stays.of(lifetime.client)
+    if not stays:
+        yield standing_of(number, lifetime, history)
+        return
+    since = -FOREVER
+    for stay in stays:
+        made = standing_of(number, msgspec.structs.replace(lifetime, broker=stay.broker), history)
+        yield msgspec.structs.replace(made, since=since, until=stay.end)
+        since = stay.end
+
+
 def standing_of(number: int, lifetime: DeclarationLifetime, history: History) -> Standing:
-    """DeclarationLifetime `number` of a history as it is judged."""
+    """DeclarationLifetime `number` of a history as it is judged, of a client that stays at its broker."""
     own, session = history.own_clients, history.session_outages_of(lifetime.node, lifetime.broker)
     unsettled, outages = history.unsettled, session
     if own is not None and lifetime.made is not Event.ADVERTISE:

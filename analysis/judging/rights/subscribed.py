@@ -74,6 +74,8 @@ def moments_of(standings: Iterable[Standing]) -> Moments:
             made.settled,
             made.withdrawn,
             made.earliest,
+            made.since,
+            made.until,
             made.gone,
             *made.outages.starts,
             *made.outages.ends,

@@ -119,7 +119,7 @@ def test_a_session_that_breaks_without_a_fault_of_its_own_client_is_a_defect(
     original, opened = OpenSessions.crash, OpenSessions.over
 
     def crash_all_at_the_site(self: OpenSessions, session: SimulatedSession) -> None:
-        access = self.access_of("berlin")
+        access = self.access_links.latest_of("berlin")
         assert access is not None
         for one in opened(self, access):
             original(self, one)

@@ -143,9 +143,9 @@ def test_faults_may_vary(tmp_path: Path) -> None:
 # ruff: noqa: E501 - a message stands on one line
 MISTAKES = {
     "at: 60s": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, partition, link_down, "
-               "link_up, flap, degrade, corrupt, reset, disturb, crash, vanish, heal; got none",
+               "link_up, flap, degrade, corrupt, reset, disturb, crash, vanish, move, heal; got none",
     "at: 60s, kill: B1, stop: B2": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, "
-               "partition, link_down, link_up, flap, degrade, corrupt, reset, disturb, crash, vanish, heal; got kill, stop",
+               "partition, link_down, link_up, flap, degrade, corrupt, reset, disturb, crash, vanish, move, heal; got kill, stop",
     "at: 60s, kil: B1": "faults[0].kil: unknown field 'kil'; did you mean 'kill'?",
     "kill: B1": "faults[0]: needs `at` or `after`, and not both",
     "at: 1s, after: 1 publications, kill: B1": "faults[0]: needs `at` or `after`, and not both",

@@ -1,0 +1,153 @@
+"""Sessions of clients that move, each of which is one session with one broker after another.
+
+1. To the client it is one session: it breaks when the client departs, and is back when it is open with the broker at
+   which the client has arrived, and no other one. A session with any other broker is no return.
+2. A soft handover breaks nothing while the client has its new session. What it declared has settled there some time
+   after that session was opened, and until then the client is served by the old one: it is without its service from
+   when it leaves the old broker until then, if that is later.
+3. A broker ends the session of a client that left it without a word by silence, within the time that the manifest
+   states. A notification that it hands to such a client later shows that it did not (`session stays`), unless the
+   client is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from analysis.judging.histories.history import MissingSession, Renewal, Session, StayingSession
+from analysis.reading.intervals import FOREVER
+from analysis.reading.log_events import OutageEvent
+from analysis.reading.outages import Outage, lasting
+from analysis.reading.stays import Stay, Stays
+from record.handover import MoveCost, MoveCosts, MoveLoss
+
+_Value = TypeVar("_Value")
+
+
+class MovedSessions:
+    """The sessions of one variant, those of clients that move joined to one."""
+
+    def __init__(self, sessions: Mapping[Session, Sequence[OutageEvent]], stays: Stays, costs: MoveCosts) -> None:
+        """`costs` are those of each handover."""
+        self._stays = stays
+        self._costs = costs
+        self.joined: dict[Session, list[OutageEvent]] = {}
+        """The events of each session; of clients that move under the broker of their first stay."""
+        self._made: dict[tuple[Session, int], int] = {}
+        """The time at which a client that broke with a broker already had its session with the next one."""
+        of_client: dict[str, list[OutageEvent]] = {}
+        for session, events in sessions.items():
+            if stays.of(client_of(session[0])):
+                of_client.setdefault(session[0], []).extend(events)
+            else:
+                self.joined[session] = list(events)
+        for node, events in of_client.items():
+            session = node, stays.of(client_of(node))[0].broker
+            chain = self._chain(session, sorted(events))
+            self.joined[session] = [event._replace(target=session[1]) for event in chain]
+
+    def lasting(self, session: Session, outage: Outage, within: int) -> tuple[int, int] | None:
+        """The time for which an outage of a session concerns its clients, whose operations settle `within` that time;
+        None for a handover that costs nothing."""
+        handovers = self._stays.handovers(client_of(session[0]))
+        arrived = next((stay for left, stay in handovers if left.end == outage.begin), None)
+        if arrived is None or arrived.handover is None:
+            return lasting(outage, within)
+        if self._costs.get(arrived.handover, MoveCost()).loses is MoveLoss.NOTHING:
+            return None
+        made = self._made.get((session, outage.begin))
+        begin, end = lasting(outage if made is None else replace(outage, end=made), within)
+        return (begin, end) if begin < end else None
+
+    def spread(self, found: Mapping[Session, _Value]) -> dict[Session, _Value]:
+        """Findings on each session, under the names of all brokers that its client has been at."""
+        return {
+            (node, name): value
+            for (node, broker), value in found.items()
+            for name in dict.fromkeys((broker, *(stay.broker for stay in self._stays.of(client_of(node)))))
+        }
+
+    def named(self, missing: Iterable[MissingSession]) -> list[MissingSession]:
+        """The sessions that did not come back, each with the broker that its client was to have one with."""
+        return [
+            found._replace(broker=self._stays.at(client, found.broke).broker, left=self._left(client, found.broke))
+            if self._stays.of(client := client_of(found.node))
+            else found
+            for found in missing
+        ]
+
+    def renewals(self, sessions: Mapping[Session, Sequence[Outage]], settled: int) -> list[Renewal]:
+        """Sessions with new brokers, in which clients that moved have to make anew what they had declared."""
+        found = []
+        for session, outages in sessions.items():
+            for left, stay in self._stays.handovers(client_of(session[0])):
+                broke = [down for down in outages if down.begin == left.end and down.end < FOREVER]
+                for down in broke:
+                    back = self._made.get((session, down.begin), down.end)
+                    if stay.end > back + settled:
+                        found.append(
+                            Renewal(session[0], stay.broker, min(left.end, back), back, back + settled, left.broker)
+                        )
+        return found
+
+    def _left(self, client: str, broke: int) -> str:
+        """The broker that a client has left at this time; empty where its session broke in another way."""
+        return next((left.broker for left, _ in self._stays.handovers(client) if left.end == broke), "")
+
+    def _chain(self, session: Session, events: Sequence[OutageEvent]) -> Iterable[OutageEvent]:
+        """The events of a client's sessions as those of one. The first stay begins with what its own session does; each
+        later one with the client's departure from the one before, and the return with the first session that is open
+        at its broker."""
+        stays, is_open = self._stays.of(client_of(session[0])), False
+        for number, stay in enumerate(stays):
+            own = [event for event in events if event.target == stay.broker and self._is_of(event, stays, number)]
+            if number:
+                gone = self._departure(session, events, stays[number - 1])
+                if is_open:
+                    yield gone
+                opened = next((event for event in own if not event.begins), None)
+                is_open = opened is not None
+                if opened is None:
+                    continue
+                own = own[own.index(opened) + 1 :]
+                if opened.at < gone.at:
+                    self._made[session, gone.at.time] = opened.at.time
+                    opened = gone._replace(at=gone.at._replace(line=gone.at.line + 1), begins=False)
+                yield opened
+            for event in own:
+                if event.at.time < stay.end:
+                    yield event
+                    is_open = not event.begins
+
+    def _departure(self, session: Session, events: Sequence[OutageEvent], left: Stay) -> OutageEvent:
+        """The client's departure, by the emulator's record, as an event of its session."""
+        like = events[0]
+        return like._replace(at=like.at._replace(time=left.end), begins=True)
+
+    @staticmethod
+    def _is_of(event: OutageEvent, stays: Sequence[Stay], number: int) -> bool:
+        """True of an event that falls into a stay, and not into a later one at the same broker."""
+        later = [stay.begin for stay in stays[number + 1 :] if stay.broker == stays[number].broker]
+        return stays[number].begin <= event.at.time and not (later and event.at.time >= later[0])
+
+
+def client_of(node: str) -> str:
+    """The client at the end of a session of its own; empty for one of many clients."""
+    return node.partition(" ")[2]
+
+
+def staying_sessions(
+    stays: Stays, served: Mapping[tuple[str, str], Sequence[int]], within: int
+) -> list[StayingSession]:
+    """The sessions that brokers did not end `within` nanoseconds after their clients had left. `served` are the times
+    of notifications that brokers had for clients that move, by client and broker."""
+    found = []
+    for client, of_client in stays.of_client.items():
+        for number, stay in enumerate(of_client):
+            back = next((later.begin for later in of_client[number + 1 :] if later.broker == stay.broker), FOREVER)
+            late = [time for time in served.get((client, stay.broker), ()) if stay.end + within < time < back]
+            if late:
+                found.append(StayingSession(client, stay.broker, stay.end, max(late)))
+    return found

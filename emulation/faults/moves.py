@@ -1,0 +1,55 @@
+"""Moves of sites and clients in progress: where each site is, and which hosts are on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from topology.link_properties import Link
+from topology.sites import Move, PresentSites, Site
+
+
+class Moves:
+    """The moves of a schedule of faults. A host that is on its way, or at its goal already, does not move."""
+
+    def __init__(self, sites: Iterable[Site]) -> None:
+        self._sites = PresentSites(sites)
+        self._under_way: dict[Move, Site] = {}
+        """Moves that have begun and not ended, with the sites that they leave."""
+
+    @property
+    def under_way(self) -> bool:
+        """True while a host is on its way."""
+        return bool(self._under_way)
+
+    def begin(self, move: Move) -> bool:
+        """Takes note that a move is due. Returns False for one that changes nothing."""
+        busy = {client for other in self._under_way for client in self._sites.clients(other)}
+        if self._sites.is_there(move) or busy.intersection(self._sites.clients(move)) or self._is_shifting(move):
+            return False
+        self._under_way[move] = self._left(move)
+        return True
+
+    def begun(self, move: Move) -> bool:
+        """True of a move that is under way."""
+        return move in self._under_way
+
+    def end(self, move: Move) -> None:
+        """The move is over."""
+        del self._under_way[move]
+        self._sites.arrive(move)
+
+    def access_left(self, move: Move) -> Link | None:
+        """The access link that goes with a move under way; None for clients that leave a site."""
+        return self._under_way[move].link if move.of_site else None
+
+    def access_gained(self, move: Move) -> Link | None:
+        """The access link that comes with a move; None for clients that go to a site."""
+        return self._sites.destination(move).link if move.of_site else None
+
+    def _left(self, move: Move) -> Site:
+        return self._sites.site(move.host.site) if move.of_site else self._sites.site_of(move.host.name)
+
+    def _is_shifting(self, move: Move) -> bool:
+        """True where the site that a client would leave or reach is itself on its way."""
+        shifting = {other.host.site for other in self._under_way if other.of_site}
+        return bool(shifting & {self._left(move).name, move.to})

@@ -1,0 +1,151 @@
+"""The sites of a simulated run: faults of their clients, and the sessions that moves take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from broker_service.tracing.trace import Recorder
+from emulation.drivers.clients import Clients, SessionEnd
+from emulation.drivers.ended_clients import EndedClients
+from emulation.simulation.open_sessions import OpenSessions
+from emulation.simulation.sessions import SimulatedSession
+from emulation.simulation.site_session import SiteSession
+from record.handover import Handover
+from record.log import Event
+from topology.sites import ClientHost, Move, PresentSites, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node of a simulated run: its clients, and their sessions by the keys of their ends."""
+
+    clients: Clients
+    recorder: Recorder
+    sessions: dict[str, SimulatedSession]
+
+    def open(self, end: SessionEnd, make: Callable[..., SimulatedSession]) -> SimulatedSession:
+        """Has a session made with the callbacks of its end, by which the node receives its events and logs it."""
+        made: list[SimulatedSession] = []
+        session = make(
+            end.broker,
+            self.clients.receiver(end, partial(_came, made)),
+            on_acknowledged=self.clients.acknowledgement_log(end.broker),
+        )
+        made.append(session)
+        self.sessions[end.key] = session
+        session.on_up = partial(self.recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
+        session.on_down = partial(self.recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client)
+        if session.up:
+            session.on_up()
+        return session
+
+    def forget(self, end: SessionEnd, session: SimulatedSession) -> None:
+        """The session is none of the node's any more, or not under this end."""
+        if self.sessions.get(end.key) is session:
+            del self.sessions[end.key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The session of one client at a site."""
+
+    node: Node
+    end: SessionEnd
+    session: SiteSession
+
+
+class SimulatedSites:
+    """`LiveSites` in virtual time."""
+
+    def __init__(self, sites: Iterable[Site], sessions: OpenSessions) -> None:
+        self.sites = tuple(sites)
+        self._present = PresentSites(self.sites)
+        self._sessions = sessions
+        self._held: dict[str, _Held] = {}
+        """The session that each client uses."""
+        self._former: dict[str, _Held] = {}
+        """Sessions that clients have besides, while they make a new one before they break with the old one."""
+        self._left: dict[Move, Site] = {}
+        """Sites, at their old brokers, with such clients."""
+        self._ended, self._paused = EndedClients(), EndedClients()
+
+    def hold(self, node: Node, end: SessionEnd, session: SimulatedSession) -> None:
+        """Takes note of the session of a client at a site."""
+        if end.client is not None and isinstance(session, SiteSession):
+            self._held[end.client] = _Held(node, end, session)
+
+    # Faults
+
+    def end(self, host: ClientHost) -> None:
+        for client in self._ended.end(host):
+            if client in self._held:
+                self._held[client].node.clients.away.add(client)
+                self._sessions.crash(self._held[client].session)
+
+    def come_back(self, host: ClientHost) -> None:
+        for client in self._ended.come_back(host):
+            if client in self._held:
+                self._held[client].node.clients.away.discard(client)
+                self._sessions.come_back(self._held[client].session)
+
+    def pause(self, host: ClientHost) -> None:
+        for client in self._paused.end(host):
+            if client in self._held:
+                self._held[client].session.freeze()
+
+    def resume(self, host: ClientHost) -> None:
+        for client in self._paused.come_back(host):
+            if client in self._held:
+                self._held[client].session.thaw()
+
+    # Moves
+
+    def depart(self, move: Move) -> None:
+        soft = move.handover.is_soft
+        left, destination = self._left.pop(move, None) or self._leaving(move), self._present.destination(move)
+        for client in self._moving(move):
+            held = self._former.pop(client) if soft else self._held[client]
+            held.node.forget(held.end, held.session)
+            if move.handover is Handover.UNANNOUNCED:
+                self._sessions.abandon(held.session)
+            else:
+                self._sessions.end(held.session)
+            if not soft:
+                self._wait(client, held, destination)
+        if move.of_site:
+            self._sessions.access_links.remove(left)
+
+    def arrive(self, move: Move) -> None:
+        destination = self._present.destination(move)
+        if move.handover.is_soft:
+            self._left[move] = self._leaving(move)
+        for client in self._moving(move):
+            held = self._held[client]
+            if move.handover.is_soft:
+                self._former[client] = held
+            end = SessionEnd(destination.broker, client)
+            held.node.clients.move(client, end.broker)
+            make = partial(self._sessions.open, site=destination, former=held.session)
+            self.hold(held.node, end, held.node.open(end, make))
+        self._present.arrive(move)
+
+    def _wait(self, client: str, held: _Held, destination: Site) -> None:
+        """Has a client's operations from now on wait in its former session for the one that takes over from that."""
+        end = SessionEnd(destination.broker, client)
+        held.node.sessions[end.key] = held.session
+        held.node.clients.move(client, end.broker)
+        self._held[client] = _Held(held.node, end, held.session)
+
+    def _moving(self, move: Move) -> list[str]:
+        """The clients of a move that have sessions: those that the workload has."""
+        return [client for client in self._present.clients(move) if client in self._held]
+
+    def _leaving(self, move: Move) -> Site:
+        return self._present.site(move.host.site) if move.of_site else self._present.site_of(move.host.name)
+
+
+def _came(made: Iterable[SimulatedSession]) -> int | None:
+    """The time at which the latest events of a session came over its access link, if it has one."""
+    return next((session.came for session in made if isinstance(session, SiteSession)), None)

@@ -1,0 +1,135 @@
+"""Moves of sites and clients in virtual time: what they cost and double, and what the verdicts say of defects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from analysis.tables.summary import VariantSummary
+from broker_service.client_library.client_requests import ClientRequests
+from broker_service.core.session import Session
+from broker_service.messages import BrokerFrame
+from broker_service.routing.options import ProtocolOptions
+from emulation.planning.plan import make_plan
+from emulation.simulation.brokers import SimulatedBroker
+from emulation.simulation.run import simulate
+from emulation.simulation.site_session import SiteSession
+from record.callbacks import do_nothing
+from record.handover import CLIENTS_MOVE_ALONE, Handover, MoveCost
+from scenario.loading import load_text
+from scenario.yaml_files.errors import ScenarioError
+
+SCENARIO = """
+name: roaming
+topology: {kind: line, brokers: 4, link: {delay: 10ms}}
+routing: {protocol: tid, publications: fixed}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 10/s, placement: [B1]}
+  subscriptions: {subscribers: 3, selectivity: 50%}
+clients:
+  sites:
+    market: {broker: B1, clients: P1, delay: 5ms}
+    berlin: {broker: B1, clients: [S1, S2], delay: 8ms}
+    oslo: {broker: B4, clients: [S3], delay: 5ms}
+timeline: {join: 2s, run: RUN, drain: 5s}
+faults: [FAULTS]
+brokers: {limits: {heartbeat: 200ms}}
+seed: 4
+"""
+UNANNOUNCED = "{at: 4s, move: berlin, to: B3}"
+
+
+def judged(directory: Path, *faults: str, run: str = "9s") -> VariantSummary:
+    text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults))
+    outcome = simulate(make_plan(load_text(text, "roaming.yaml")), directory)
+    (variant,) = analyze(outcome.directory, PlainEngine()).variants
+    return variant
+
+
+def test_every_handover_costs_what_the_manifest_says(tmp_path: Path) -> None:
+    variant = judged(
+        tmp_path,
+        UNANNOUNCED,
+        "{at: 8s, move: S2, to: oslo, away: 500ms, handover: announced}",
+        "{at: 12s, move: berlin, to: B2, overlap: 3s, handover: make before break}",
+        "{at: 18s, move: market, to: B4}",
+        "{at: 21s, move: berlin, to: B1}",
+        run="24s",
+    )
+    assert variant.delivery.verdicts == ["correct"]
+    assert not [check.name for check in variant.audit if check.verdict == "INVALID"]
+    assert variant.delivery.excused
+    assert variant.delivery.doubled
+    assert not variant.delivery.not_judged
+
+
+def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
+    variant = judged(tmp_path, UNANNOUNCED)
+    assert {"lost", "not renewed"} <= set(variant.delivery.verdicts)
+    assert "S1 did not come to B3 after the move from B1" in " ".join(
+        example.detail for example in variant.delivery.examples
+    )
+
+
+def test_an_old_session_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SiteSession, "lost_at_broker", lambda _: do_nothing)
+    variant = judged(tmp_path, UNANNOUNCED)
+    assert variant.delivery.verdicts == ["session stays"]
+
+
+@pytest.mark.proof
+def test_a_client_that_finds_no_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = SiteSession.connect
+
+    def lost(session: SiteSession, broker: SimulatedBroker) -> None:
+        if broker.core.id != "B3":
+            connect(session, broker)
+
+    monkeypatch.setattr(SiteSession, "connect", lost)
+    assert "session broken" in judged(tmp_path, UNANNOUNCED).delivery.verdicts
+
+
+@pytest.mark.proof
+def test_a_loss_beyond_the_window_of_a_move_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    receive = SiteSession._receive
+
+    def forgetful(session: SiteSession, stream: Session, frame: BrokerFrame) -> None:
+        if not 8.0 < session._events.seconds() < 8.4:
+            receive(session, stream, frame)
+
+    monkeypatch.setattr(SiteSession, "_receive", forgetful)
+    assert judged(tmp_path, UNANNOUNCED).delivery.verdicts == ["lost"]
+
+
+@pytest.mark.proof
+def test_a_double_outside_the_promise_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = {**CLIENTS_MOVE_ALONE, Handover.MAKE_BEFORE_BREAK: MoveCost()}
+    monkeypatch.setattr(ProtocolOptions, "moves", property(lambda _: costs))
+    soft = "{at: 4s, move: berlin, to: B3, overlap: 3s, handover: make before break}"
+    assert judged(tmp_path, soft).delivery.verdicts == ["duplicated"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("{at: 4s, move: berlin, to: B9}", "faults[0].to: neither a broker nor a site"),
+        ("{at: 4s, move: berlin, to: B1}", "faults[0].to: berlin is at B1 already"),
+        ("{at: 4s, move: berlin, to: oslo}", "faults[0].to: berlin is a site, which goes to a broker"),
+        ("{at: 4s, move: S1, to: B3}", "faults[0].move: S1 shares berlin with other clients"),
+        ("{at: 4s, move: S1, to: berlin}", "faults[0].to: S1 is on berlin already"),
+        ("{at: 4s, move: P2, to: oslo}", "faults[0].move: no site, and no client on a site, is 'P2'"),
+        ("{at: 4s, move: berlin}", "faults[0]: move needs `to`"),
+        ("{at: 4s, move: berlin, to: B2, overlap: 1s}", "`overlap` belongs to `handover: make before break`"),
+        ("{at: 4s, move: berlin, to: B2, away: 1s, handover: make before break}", "`away` does not belong"),
+        ("{at: 4s, move: berlin, to: B2, for: 1s}", "`for` does not belong to move"),
+    ],
+)
+def test_a_move_that_cannot_be_is_refused(fault: str, message: str) -> None:
+    text = SCENARIO.replace("RUN", "9s").replace("FAULTS", fault)
+    with pytest.raises(ScenarioError) as refused:
+        load_text(text, "roaming.yaml")
+    assert message in str(refused.value)
