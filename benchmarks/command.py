@@ -68,6 +68,7 @@ BENCHMARKS = (
     Benchmark("detection_oracle", seconds=80, quick_seconds=20),
     Benchmark("routing", seconds=115),
     Benchmark("burst", seconds=160),
+    Benchmark("rows", seconds=180),
     Benchmark("sweep", seconds=80),
     Benchmark("pipe", seconds=60, quick_seconds=20),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -66,19 +66,26 @@ def distribution_figure(
     figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in distribution if row.variant == variant]
-        add_distribution(figure, rows, variant, {"color": colour(index), "width": 2, "dash": dash(index)})
-        for found in percentiles:
-            if found.variant == variant:
-                _mark(figure, found, index)
+        exact = next((found for found in percentiles if found.variant == variant), None)
+        tail = () if exact is None else _shares(exact)
+        add_distribution(figure, rows, variant, {"color": colour(index), "width": 2, "dash": dash(index)}, tail)
+        if exact is not None:
+            _mark(figure, exact, index)
     label_distributions(figure, distribution)
     return figure
 
 
+def _shares(found: Percentiles) -> list[tuple[float, float]]:
+    """The delay of each percentile, with the percentage that took longer."""
+    return [(delay, _rounded(100 - percent)) for percent, delay in found.within.items()]
+
+
 def _mark(figure: go.Figure, found: Percentiles, index: int) -> None:
     """Marks the percentiles of a variant on its line."""
+    shares = _shares(found)
     figure.add_scatter(
-        x=list(found.within.values()),
-        y=[_rounded(100 - percent) for percent in found.within],
+        x=[delay for delay, _ in shares],
+        y=[share for _, share in shares],
         mode="markers",
         name=f"{found.variant}, percentiles",
         showlegend=False,
@@ -90,11 +97,16 @@ def _mark(figure: go.Figure, found: Percentiles, index: int) -> None:
 
 
 def add_distribution(
-    figure: go.Figure, rows: Sequence[DelayDistribution | DetectionDelays], name: str, line: dict[str, Any]
+    figure: go.Figure,
+    rows: Sequence[DelayDistribution | DetectionDelays],
+    name: str,
+    line: dict[str, Any],
+    tail: Iterable[tuple[float, float]] = (),
 ) -> None:
     """Adds the line of one distribution, whose classes are in order; none where they hold nothing.
 
-    It ends at the last class, beyond which nothing is: a logarithmic axis has no zero.
+    It ends before the upper end of the last class, beyond which nothing is, because a logarithmic axis has no zero.
+    Points of the `tail`, delays and the percentages that took longer, lead it on within that class.
     """
     total = sum(row.notifications for row in rows)
     if not total:
@@ -108,6 +120,10 @@ def add_distribution(
         if left:
             x.append(row.upper_ms)
             y.append(_rounded(100 * left / total))
+    for delay, share in tail:
+        if delay > x[-1] and share < y[-1]:
+            x.append(delay)
+            y.append(share)
     figure.add_scatter(
         x=x,
         y=y,

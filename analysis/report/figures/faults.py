@@ -44,7 +44,7 @@ def shade_faults(figure: go.Figure, faults: Sequence[Fault], end: float) -> None
             continue
         shaded.append(fault)
         healed = end if fault.duration_s is None else fault.second + fault.duration_s
-        shade(figure, fault.second, healed, fault.kind)
+        shade(figure, fault.second, healed, f"{fault.kind} {_names(fault.what)}")
 
 
 def _same(fault: Fault, other: Fault) -> bool:

@@ -57,3 +57,11 @@ def test_of_many_variants_only_the_median_is_shown() -> None:
         for name in names
     ]
     assert [trace.name for trace in delay_over_time_figure(rows, [], names).data] == names
+
+
+def test_a_line_goes_on_to_the_percentiles_in_its_last_class() -> None:
+    """Classes are an eighth of an octave wide, so the slowest notifications are often in one."""
+    rows = [DelayDistribution(variant="fixed", lower_ms=64.0, upper_ms=80.0, notifications=1000)]
+    found = Percentiles("fixed", 1000, {50.0: 70.0, 99.0: 75.0, 99.9: 78.0}, 79.0)
+    line, _ = distribution_figure(rows, ["fixed"], [found]).data
+    assert list(zip(line.x, line.y, strict=True)) == [(64.0, 100.0), (70.0, 50.0), (75.0, 1.0), (78.0, 0.1)]

@@ -65,4 +65,4 @@ def test_a_fault_is_shaded_once_for_all_variants() -> None:
     ]
     shade_faults(figure, faults, end=60.0)
     assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(10, 18), (13, 15), (11, 60), (40, 48)]
-    assert [note.text for note in figure.layout.annotations] == ["kill", "kill", "pause", "kill"]
+    assert [note.text for note in figure.layout.annotations] == ["kill B7", "kill B7", "pause B7", "kill B7"]
