@@ -14,6 +14,8 @@ from studies.broker_kit.overlay import KitLink, KitOverlay, RunningBroker
 from studies.broker_kit.programs import Host, configured
 from studies.broker_kit.raw_stream import RawStream
 
+FOREIGN = "foreign"
+"""The `protocol` of brokers that speak with none of brokerlab's."""
 START_WITHIN = 20.0
 """Seconds in which a broker opens its socket at the latest."""
 
@@ -23,7 +25,7 @@ class Judged:
     """The broker that is judged, as the user describes it."""
 
     level: int
-    protocol: str = "foreign"
+    protocol: str = FOREIGN
 
 
 class Bench:
@@ -37,6 +39,11 @@ class Bench:
         self._shared: RunningBroker | None = None
         self._streams: list[RawStream] = []
         self._overlay: tuple[object, KitOverlay] | None = None
+
+    @property
+    def wire(self) -> str | None:
+        """The routing protocol of brokerlab's that it declares to speak on links; None without one."""
+        return None if self._judged.protocol == FOREIGN else self._judged.protocol
 
     # Brokers
 

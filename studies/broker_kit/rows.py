@@ -18,6 +18,7 @@ class Suite(enum.StrEnum):
     STATUS = "status"
     LOGS = "logs"
     BEHAVIOUR = "behaviour"
+    WIRE = "wire"
 
 
 class RowVerdict(enum.StrEnum):

@@ -17,6 +17,7 @@ from studies.broker_kit import (
     start_rows,
     status_rows,
     stream_rows,
+    wire_rows,
 )
 from studies.broker_kit.bench import Bench
 from studies.broker_kit.failures import NotApplicable, RowFailure
@@ -33,6 +34,7 @@ ALL_ROWS: Sequence[Row] = (
     *status_rows.ROWS.all,
     *log_rows.ROWS.all,
     *case_rows.ROWS.all,
+    *wire_rows.ROWS.all,
 )
 
 

@@ -8,18 +8,21 @@ const { Link } = require('./link.js');
 const { Log } = require('./log.js');
 const { Router } = require('./router.js');
 const { Sessions } = require('./session.js');
-const { CLIENT, CONTROL, HEALTH, SERVING } = require('./wire.js');
+const { Tree } = require('./tree.js');
+const { CLIENT, CONTROL, HEALTH, SERVING, bind } = require('./wire.js');
 
 const CONTRACT = 1;
 const STOPPED = 0;
 const BAD_INPUT = 2;
 const DEFECT = 5;
+const ROUTINGS = { foreign: Router, cbf: Tree };
 
 /** Reads the configuration; fields that it does not know are left alone. */
 function load(file) {
   const config = { contract: CONTRACT, variant: 'base', listen: [], links: [], ...JSON.parse(fs.readFileSync(file, 'utf8')) };
   if (!config.id || !config.incarnation) throw new Error('id and incarnation are needed');
   if (config.contract > CONTRACT) throw new Error(`contract ${config.contract} is newer than ${CONTRACT}`);
+  if (!ROUTINGS[config.protocol]) throw new Error(`protocol: this broker routes by foreign or cbf, not by ${config.protocol}`);
   const [option] = Object.keys(config.options || {});
   if (option) throw new Error(`options.${option}: this broker has no options`);
   const asked = [config.service_time, ...config.links.flatMap((link) => [link.send_time, link.disturbance])];
@@ -42,7 +45,7 @@ const clearSocket = (file) => new Promise((done, fail) => {
 async function serve(config) {
   const log = new Log(config);
   const links = new Map();
-  const router = new Router(config, links, log, (clients, message) => sessions.deliver(clients, message));
+  const router = new ROUTINGS[config.protocol](config, links, log, (clients, message) => sessions.deliver(clients, message));
   const sessions = new Sessions(config, router, log);
   for (const settings of config.links) links.set(settings.neighbour, new Link(config, settings, log, router));
   const server = new grpc.Server({ 'grpc.max_receive_message_length': config.limits.message_bytes });
@@ -55,13 +58,12 @@ async function serve(config) {
       const dropped = [router, sessions, ...ends].reduce((sum, part) => sum + part.dropped, 0);
       const tables = request.tables ? JSON.stringify(router.tables()) : '';
       answer(null, { broker: config.id, incarnation: config.incarnation, links: ends, clients: clients.size, published, delivered,
-        rejected, dropped, malformed, log_lost: log.lost, tables });
+        rejected, dropped, malformed, log_lost: log.lost, awaited_timers: router.awaited, tables });
     },
   });
   for (const address of config.listen) {
     if (address.startsWith('unix:')) await clearSocket(address.slice('unix:'.length));
-    const credentials = grpc.ServerCredentials.createInsecure();
-    await new Promise((done, fail) => { server.bindAsync(address, credentials, (error) => (error ? fail(error) : done())); });
+    await bind(server, address);
   }
   await Promise.all([...links.values()].map((link) => link.open()));
 

@@ -1,29 +1,26 @@
-// One end of a link to a neighbour: lines of JSON over TCP, resumed without loss or repetition when a stream breaks.
+// One end of a link to a neighbour, resumed without loss or repetition when a stream breaks: the service BrokerLink.
 //
-// 1. Messages to one incarnation of the neighbour are numbered from 1, and kept until it has acknowledged them.
+// 1. Messages to one incarnation of the neighbour are counted from 1, and kept until it has acknowledged them.
 // 2. A stream begins with a hello of each end: its own incarnation, the neighbour's as it knows it, and how many messages
-//    of that one it has handled. What the neighbour sent beyond them travels again.
+//    of that one it has handled. What the neighbour sent beyond them travels again. The end that did not dial answers.
 // 3. A neighbour with another incarnation knows nothing: what was meant for the former one is dropped.
 // 4. A neighbour that is silent for three beats is given up.
 'use strict';
-const net = require('node:net');
-const readline = require('node:readline');
+const grpc = require('@grpc/grpc-js');
 const { now } = require('./log.js');
+const { LINK, Neighbour, bind } = require('./wire.js');
 
 const ACKNOWLEDGE_AFTER = 100;  // ms, or a quarter of the window
 const SILENT_BEATS = 3;
-
-function split(address) {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
-}
-const bytes = ({ body }) => (body ? Buffer.byteLength(body, 'base64') : 0);
+const KINDS = ['', 'advertise', 'unadvertise', 'subscribe', 'unsubscribe', 'publish', 'control'];
+const LARGEST = { 'grpc.max_receive_message_length': 64 << 20, 'grpc.max_send_message_length': 64 << 20 };
+const bytes = ({ body, header }) => (body?.length || 0) + (header?.length || 0);
 
 class Link {
-  constructor(broker, { neighbour, local, remote, dial }, log, router) {
-    Object.assign(this, { broker, limits: broker.limits, neighbour, local, remote, dials: dial, log, router });
+  constructor(broker, { neighbour, local, remote, dial, appearance = 1 }, log, router) {
+    Object.assign(this, { broker, limits: broker.limits, neighbour, local, remote, dials: dial, appearance, log, router });
     Object.assign(this, { up: false, queue: [], flight: [], sent: 0, publications: 0, dropped: 0 });
-    Object.assign(this, { incarnation: 0, numbered: 0, handled: 0, wait: this.limits.reconnect_first });
+    Object.assign(this, { incarnation: 0, acknowledged: 0, handled: 0, wait: this.limits.reconnect_first });
     this.beats = setInterval(() => this.beat(), this.limits.heartbeat * 1000);
   }
 
@@ -35,14 +32,15 @@ class Link {
   }
 
   pump() {
-    while (this.up && this.queue.length && this.flight.length < this.limits.window && !this.socket.writableNeedDrain) {
+    while (this.up && this.writable && this.queue.length && this.flight.length < this.limits.window) {
       const { message, since } = this.queue.shift();
-      this.flight.push([(this.numbered += 1), message]);
+      const { kind, id, hops } = message;
+      this.flight.push(message);
       this.sent += 1;
-      this.publications += message.kind === 'publish';
-      this.log.note('sent', { kind: message.kind, id: message.id, peer: this.neighbour, hops: message.hops,
-        queue: this.queue.length, duration: now() - since, bytes: bytes(message) });
-      this.write('message', this.numbered, message);
+      this.publications += kind === 'publish';
+      this.log.note('sent', { kind, id, peer: this.neighbour, hops, queue: this.queue.length, duration: now() - since,
+        bytes: bytes(message) });
+      this.write([message]);
     }
   }
 
@@ -55,81 +53,94 @@ class Link {
 
   async open() {
     if (this.dials) return this.dial();
-    this.server = net.createServer((socket) => this.adopt(socket).hello());
-    return new Promise((done, fail) => { this.server.once('error', fail).listen(split(this.local), done); });
+    this.server = new grpc.Server(LARGEST);
+    this.server.addService(LINK, { Link: (call) => this.watch(call) });
+    return bind(this.server, this.local);
   }
 
   dial() {
-    const socket = net.connect({ ...split(this.remote), localAddress: split(this.local).host }, () => this.hello());
-    this.adopt(socket);
-  }
-
-  /** Serves a stream. A new one means that the neighbour has given the former one up. */
-  adopt(socket) {
-    this.end();
-    this.socket = socket.setNoDelay(true);
-    this.silent = 0;  // beats, not seconds: a machine that stops for a while has heard nobody
-    socket.on('drain', () => this.pump()).on('error', () => {}).on('close', () => {
-      if (this.socket === socket) this.end();
-      if (!this.dials || this.closed) return;
+    const client = new Neighbour(this.remote, grpc.credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1, ...LARGEST });
+    this.take(client.Link());
+    this.watch(this.call).once('status', () => {
+      client.close();
+      if (this.closed) return;
       this.retry = setTimeout(() => this.dial(), this.wait * 1000);
       this.wait = Math.min(2 * this.wait, this.limits.reconnect_last);
     });
-    readline.createInterface({ input: socket }).on('line', (line) => {
-      if (this.socket !== socket) return;
-      this.silent = 0;
-      try { this.receive(...JSON.parse(line)); } catch (error) {
-        console.error(`link to ${this.neighbour}: ${error.message}`);
-        socket.destroy();
+    this.hello();
+  }
+
+  watch(call) {
+    for (const event of ['end', 'cancelled', 'error', 'close']) call.on(event, () => this.call === call && this.end());
+    return call.on('drain', () => this.call === call && this.pump(this.writable = true)).on('data', (frame) => {
+      try { this.receive(call, frame); } catch ({ message: details }) {
+        console.error(`link to ${this.neighbour}: ${details}`);
+        this.refuse(call, { code: grpc.status.FAILED_PRECONDITION, details });
       }
-    }).on('error', () => {});
-    return this;
+    });
+  }
+
+  /** Serves a stream. A new one means that the former one was given up. */
+  take(call) {
+    this.end();
+    Object.assign(this, { call, writable: true, silent: 0 });  // beats, not seconds: a machine that stops has heard nobody
+  }
+
+  refuse(call, status) {
+    if (call.cancel) call.cancel();
+    else call.emit('error', status);
   }
 
   end() {
-    const { socket, up } = this;
-    Object.assign(this, { socket: undefined, up: false });
-    socket?.destroy();
+    const { call, up } = this;
+    Object.assign(this, { call: undefined, up: false });
+    if (call) this.refuse(call, { code: grpc.status.CANCELLED, details: 'the stream was given up' });
     if (!up) return;
     this.log.note('link_down', { peer: this.neighbour, count: this.incarnation });
     this.router.linkDown();
   }
 
   beat() {
-    if (this.socket && (this.silent += 1) > SILENT_BEATS) this.socket.destroy();
+    if (this.call && (this.silent += 1) > SILENT_BEATS) this.end();
     else this.acknowledge();
   }
 
   // Frames
 
   hello() {
-    const { broker: { id, incarnation }, incarnation: known, handled } = this;
-    this.write('hello', { id, incarnation, known, handled });
+    const { broker: { id, incarnation, protocol }, incarnation: known, handled, appearance } = this;
+    this.call.write({ hello: { broker: id, incarnation, protocol, neighbour_incarnation: known, handled, appearance } });
   }
 
-  receive(what, first, second) {
-    if (what === 'hello') return this.greet(first);
-    if (!this.up) throw new Error('no hello came');
-    if (what === 'acknowledged') return this.acknowledged(first);
-    if (first !== this.handled + 1) throw new Error(`message ${first} came after ${this.handled}`);
-    this.router.receive(this, second, bytes(second));
-    this.handled = first;
-    if (first % (this.limits.window >> 2 || 1) === 0) return this.acknowledge();
-    return (this.later ??= setTimeout(() => this.acknowledge(), ACKNOWLEDGE_AFTER));
+  receive(call, { hello, messages, acknowledged }) {
+    if (hello) return this.greet(call, hello);
+    if (call !== this.call || !this.up) throw new Error('no hello came');
+    this.silent = 0;
+    this.release(Number(acknowledged));
+    for (const message of messages) this.router.receive(this, { ...message, kind: KINDS[message.kind] }, bytes(message));
+    this.handled += messages.length;
+    this.unacknowledged += messages.length;
+    if (this.unacknowledged >= (this.limits.window >> 2 || 1)) return this.acknowledge();
+    return messages.length && (this.later ??= setTimeout(() => this.acknowledge(), ACKNOWLEDGE_AFTER));
   }
 
-  greet({ id, incarnation, known, handled }) {
-    if (id !== this.neighbour || incarnation < this.incarnation) throw new Error(`hello of ${id}, incarnation ${incarnation}`);
-    const former = this.incarnation;
+  greet(call, { broker, protocol, appearance, incarnation: sent, neighbour_incarnation: known, handled }) {
+    const { incarnation: former, flight } = this;
+    const incarnation = Number(sent);
+    if (this.up && call === this.call) throw new Error('a hello amid a stream');
+    if (broker !== this.neighbour || protocol !== this.broker.protocol || (Number(appearance) || 1) !== this.appearance
+      || incarnation < former) throw new Error(`hello of ${broker}, incarnation ${incarnation} and appearance ${appearance}, by ${protocol}`);
+    if (!this.dials) this.take(call);
+    if (!this.dials) this.hello();
     this.wait = this.limits.reconnect_first;
     if (incarnation !== former) {
-      this.drop([...this.flight.map(([, message]) => message), ...this.queue.map(({ message }) => message)], 'neighbour restarted');
-      Object.assign(this, { incarnation, numbered: 0, handled: 0, flight: [], queue: [] });
+      this.drop([...flight, ...this.queue.map(({ message }) => message)], 'neighbour restarted');
+      Object.assign(this, { incarnation, acknowledged: 0, handled: 0, flight: [], queue: [] });
     } else {
-      if (known === this.broker.incarnation) this.acknowledged(handled);  // sends nothing yet: the link is down
-      for (const [number, message] of this.flight) this.write('message', number, message);
+      this.release(Number(known) === this.broker.incarnation ? Number(handled) : 0);
+      for (const message of flight) this.write([message]);
     }
-    this.up = true;
+    Object.assign(this, { up: true, silent: 0, unacknowledged: 0 });
     this.log.note('link_up', { peer: this.neighbour, count: incarnation });
     if (incarnation !== former) this.router.begin(this, former !== 0);
     this.pump();
@@ -137,16 +148,23 @@ class Link {
 
   acknowledge() {
     clearTimeout(this.later);
-    this.later = undefined;
-    if (this.up) this.write('acknowledged', this.handled);
+    Object.assign(this, { later: undefined, unacknowledged: 0 });
+    if (this.up) this.write([]);
   }
 
-  acknowledged(number) {
-    while (this.flight.length && this.flight[0][0] <= number) this.flight.shift();
-    this.pump();
+  /** The neighbour has handled so many messages. */
+  release(number) {
+    const more = number - this.acknowledged;
+    if (more < 0 || more > this.flight.length) throw new Error(`${number} messages acknowledged after ${this.acknowledged}`);
+    this.flight.splice(0, more);
+    this.acknowledged = number;
+    if (more) this.pump();
   }
 
-  write(...frame) { this.socket?.write(`${JSON.stringify(frame)}\n`); }
+  write(messages) {
+    const encoded = messages.map((message) => ({ ...message, kind: KINDS.indexOf(message.kind) }));
+    this.writable = this.call.write({ messages: encoded, acknowledged: this.handled });
+  }
 
   // The broker
 
@@ -156,7 +174,7 @@ class Link {
     this.closed = true;
     clearInterval(this.beats);
     clearTimeout(this.retry);
-    this.server?.close();
+    this.server?.forceShutdown();
     this.end();
   }
 

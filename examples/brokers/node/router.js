@@ -1,4 +1,4 @@
-// Subscription forwarding with reverse paths.
+// Subscription forwarding with reverse paths, over any overlay.
 //
 // 1. A broker is the origin of its clients' subscriptions. It numbers its changes and sends them to all neighbours, which
 //    pass on those that are new to them, in order.
@@ -10,43 +10,32 @@
 // 5. A neighbour that begins a new incarnation is told all that is known, but for what came from it.
 'use strict';
 const content = require('./content.js');
-const { now } = require('./log.js');
+const { Routing } = require('./routing.js');
 
 const MOST_HOPS = 10000;
-const fromText = (body) => Buffer.from(body, 'base64');
-const told = ([id, body]) => [id, { body, predicates: content.subscription(fromText(body)) }];
+const told = ([id, body]) => [id, { body, predicates: content.subscription(body) }];
+const snapshot = ({ origin, incarnation, epoch, number, subscriptions }, hops) => ({
+  kind: 'control', id: 'snapshot', hops, origin, incarnation, epoch, number,
+  subscriptions: [...subscriptions].map(([id, { body }]) => [id, body.toString('base64')]),
+});
 
-class Router {
-  constructor({ id, incarnation }, links, log, deliver) {
-    Object.assign(this, { id, incarnation, links, log, deliver, dropped: 0, made: 0, asked: 0 });
-    this.own = { origin: id, incarnation, epoch: 0, number: 0, subscriptions: new Map() };
-    this.origins = new Map([[id, this.own]]);
-    this.requests = new Map();  // for new epochs: the latest of each broker
+class Router extends Routing {
+  constructor(config, ...rest) {
+    super(config, ...rest);
+    this.origin = { origin: this.id, incarnation: this.incarnation, epoch: 0, number: 0, subscriptions: this.own };
+    this.origins = new Map([[this.id, this.origin]]);
+    Object.assign(this, { requests: new Map(), asked: 0 });  // for new epochs: the latest of each broker
   }
 
-  subscribe(client, bytes) {
-    const id = `${this.id}.${this.incarnation}.${(this.made += 1)}`;
-    const body = bytes.toString('base64');
-    this.own.subscriptions.set(id, { client, body, predicates: content.subscription(bytes) });
-    this.announce({ kind: 'subscribe', id, body });
-    return id;
-  }
-
-  unsubscribe(id) {
-    this.own.subscriptions.delete(id);
-    this.announce({ kind: 'unsubscribe', id });
-  }
-
-  announce(change) {
-    const { origin, incarnation } = this.own;
-    this.flood(undefined, { ...change, origin, incarnation, number: (this.own.number += 1), hops: 1 });
+  announce(kind, id, body) {
+    const { origin, incarnation } = this.origin;
+    this.flood(undefined, { kind, id, body, hops: 1, origin, incarnation, number: (this.origin.number += 1) });
   }
 
   publish(message, publication) {
     const interested = ([, { subscriptions }]) => [...subscriptions.values()].some(
       ({ predicates }) => content.matches(predicates, publication));
-    const targets = [...this.origins].filter(interested).map(([origin]) => origin);
-    this.route({ kind: 'publish', ...message, hops: 0, targets }, publication);
+    this.route({ ...message, targets: [...this.origins].filter(interested).map(([origin]) => origin) }, publication);
   }
 
   route(message, publication) {
@@ -56,15 +45,10 @@ class Router {
       byWay.set(way, [...(byWay.get(way) || []), target]);
     }
     for (const [way, targets] of byWay) {
-      if (way === this.id) this.notify(message, publication || content.publication(fromText(message.body)));
-      else if (way && message.hops < MOST_HOPS) this.links.get(way).send({ ...message, hops: message.hops + 1, targets });
+      if (way === this.id) this.notify(message, publication || content.publication(message.body));
+      else if (way && message.hops < MOST_HOPS) this.send(this.links.get(way), { ...message, hops: message.hops + 1, targets });
       else this.drop(message, `there is no way to ${targets}`);
     }
-  }
-
-  notify(message, publication) {
-    const matching = [...this.own.subscriptions.values()].filter(({ predicates }) => content.matches(predicates, publication));
-    this.deliver(new Set(matching.map(({ client }) => client)), { ...message, body: fromText(message.body) });
   }
 
   drop({ kind, id, hops }, text) {
@@ -74,25 +58,29 @@ class Router {
 
   // Neighbours
 
-  receive(link, message, bytes) {
-    const began = now();
-    const { kind, id, hops } = message;
-    if (kind === 'publish') this.route(message);
-    else if (kind === 'control') this[message.label](link, message);
-    else this.change(link, message);
-    this.log.note('received', { kind, id, peer: link.neighbour, hops, bytes, duration: now() - began }, began);
+  /** Whatever is not a field of every message travels in its header. */
+  send(link, { kind, id, body, hops, published, header: _former, label: _none, ...fields }) {
+    link.send({ kind, id, body, hops, published, header: Buffer.from(JSON.stringify(fields)) });
+  }
+
+  handle(link, { header, ...fields }) {
+    const message = { ...fields, ...JSON.parse(header) };
+    if (message.kind === 'publish') this.route(message);
+    else if (message.kind !== 'control') this.change(link, message);
+    else if (message.id === 'snapshot') this.snapshot(link, message);
+    else this.request(link, message);
   }
 
   begin(link, again) {
     for (const known of this.origins.values()) {
-      if (![known.way, known.origin].includes(link.neighbour)) link.send(snapshot(known, 1));
+      if (![known.way, known.origin].includes(link.neighbour)) this.send(link, snapshot(known, 1));
     }
     if (again) this.linkDown();
   }
 
   linkDown() {
     const { id: by, incarnation } = this;
-    this.request(undefined, { kind: 'control', id: 'request', label: 'request', by, incarnation, number: (this.asked += 1), hops: 1 });
+    this.request(undefined, { kind: 'control', id: 'request', hops: 1, by, incarnation, number: (this.asked += 1) });
   }
 
   /** A broker asks all origins for a new epoch. */
@@ -102,8 +90,8 @@ class Router {
     if (latest && (latest.incarnation > incarnation || (latest.incarnation === incarnation && latest.number >= number))) return;
     this.requests.set(by, { incarnation, number });
     this.flood(link, message);
-    this.own.epoch += 1;
-    this.flood(undefined, snapshot(this.own, 1));
+    this.origin.epoch += 1;
+    this.flood(undefined, snapshot(this.origin, 1));
   }
 
   /** All that a neighbour knows of an origin. */
@@ -112,7 +100,8 @@ class Router {
     if (origin === this.id || known?.incarnation > incarnation) return;
     if (known?.incarnation !== incarnation) known = { origin, incarnation, epoch: -1, number: -1 };
     if (number <= known.number && epoch <= known.epoch) return;
-    if (number > known.number) Object.assign(known, { number, subscriptions: new Map(subscriptions.map(told)) });
+    const contents = subscriptions.map(([id, body]) => told([id, Buffer.from(body, 'base64')]));
+    if (number > known.number) Object.assign(known, { number, subscriptions: new Map(contents) });
     if (epoch > known.epoch) Object.assign(known, { epoch, way: link.neighbour });
     this.origins.set(origin, known);
     this.flood(link, snapshot(known, hops + 1));
@@ -130,7 +119,7 @@ class Router {
 
   /** Sends to all neighbours but one. Those that never came up are told all when they do. */
   flood(source, message) {
-    for (const link of this.links.values()) if (link !== source && link.incarnation) link.send(message);
+    for (const link of this.links.values()) if (link !== source && link.incarnation) this.send(link, message);
   }
 
   tables() {
@@ -138,10 +127,5 @@ class Router {
     return Object.fromEntries(rows.filter(([, { subscriptions }]) => subscriptions));
   }
 }
-
-const snapshot = ({ origin, incarnation, epoch, number, subscriptions }, hops) => ({
-  kind: 'control', id: 'snapshot', label: 'snapshot', origin, incarnation, epoch, number, hops,
-  subscriptions: [...subscriptions].map(([id, { body }]) => [id, body]),
-});
 
 exports.Router = Router;

@@ -151,12 +151,12 @@ class Session {
     subscriptions.delete(id);
   }
 
-  publish({ advertisements }, { id, body }) {
+  publish({ advertisements }, { id, body, published }) {
     const publication = content.publication(body);
     const conforms = [...advertisements.values()].some((advertised) => content.conforms(publication, advertised));
     if (!conforms) throw new Rejected(`publication ${id} conforms to no advertisement of its client`);
     this.sessions.published += 1;
-    this.router.publish({ id, body: body.toString('base64') }, publication);
+    this.router.publish({ kind: 'publish', id, body, hops: 0, published: published === '0' ? String(now()) : published }, publication);
   }
 
   compose() { throw new Rejected('this broker does not detect composite subscriptions'); }

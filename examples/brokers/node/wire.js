@@ -2,6 +2,7 @@
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
+const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
 
 const PROTO = ['proto', '../../../proto'].map((place) => path.join(__dirname, place)).find(fs.existsSync);
@@ -21,5 +22,10 @@ exports.CLIENT = { Session: { ...Session, requestDeserialize: decode } };
 exports.CONTROL = named('BrokerControl');
 exports.HEALTH = { Check: { ...raw, path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false } };
 exports.SERVING = Buffer.from([0x08, 0x01]);
+exports.LINK = named('BrokerLink');
+exports.Neighbour = grpc.makeGenericClientConstructor(exports.LINK, 'BrokerLink');
 exports.Content = (body) => named('Content').deserialize(body).attributes;
 exports.Predicates = (body) => named('Predicates').deserialize(body).predicates;
+exports.bind = (server, address) => new Promise((done, fail) => {
+  server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error) => (error ? fail(error) : done()));
+});
