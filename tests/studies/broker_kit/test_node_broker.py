@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.broker_kit.bench import Bench, Judged
+from studies.broker_kit.bench import FOREIGN, Bench, Judged
 from studies.broker_kit.programs import CommandHost
 from studies.broker_kit.rows import RowResult, RowVerdict, Suite
 from studies.broker_kit.trial import results, selected
@@ -19,6 +19,7 @@ from studies.broker_kit.trial import results, selected
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "brokers" / "node"
 PACKAGES = ROOT / ".cache" / "node-broker"
+WIRE = "cbf"
 CASES = ("a-ring-loses-each-broker-in-turn", "advertised-and-subscribed-during-a-partition")
 """Cases in which its ways have to change; all others take minutes."""
 
@@ -38,11 +39,14 @@ def packages() -> Path:
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("rows", [("start", "S-*", "A-?"), ("status", "logs", "V-[2-5]", *CASES)])
-def test_the_broker_in_node_keeps_the_contract(rows: Sequence[str], packages: Path) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "rows"),
+    [(FOREIGN, ("start", "S-*", "A-?")), (FOREIGN, ("status", "logs", "V-[2-5]", *CASES)), (WIRE, ("wire",))],
+)
+def test_the_broker_in_node_keeps_the_contract(protocol: str, rows: Sequence[str], packages: Path) -> None:
     async def trial(directory: str) -> Sequence[RowResult]:
         host = CommandHost(["node", str(EXAMPLE / "broker.js")], Path(directory), {"NODE_PATH": str(packages)})
-        bench = Bench(host, Judged(3))
+        bench = Bench(host, Judged(3, protocol))
         chosen = [row for row in selected(rows) if row.suite is not Suite.BEHAVIOUR or row.name in CASES]
         try:
             return [result async for result in results(bench, chosen, lambda _: None)]
