@@ -169,12 +169,12 @@ ROOMS: Mapping[str, Floors] = {
     "studies.broker_kit": _floors(
         "configuration content failures",
         "control programs raw_stream relay",
-        "actor canaries case_session containers",
+        "actor canaries case_session containers raw_link",
         "overlay",
         "bench",
         "rows",
         "display report",
-        "case_rows content_rows log_rows publication_rows request_rows start_rows status_rows stream_rows",
+        "case_rows content_rows log_rows publication_rows request_rows start_rows status_rows stream_rows wire_rows",
         "trial",
     ),
     "studies.conformance": _floors(
