@@ -22,6 +22,7 @@ from command_line.options import (
     held,
     host,
     hosts,
+    moves,
     multicast,
     protocol,
     runs,
@@ -52,6 +53,7 @@ app = typer.Typer(
 for _commands in (
     runs,
     held,
+    moves,
     stored_runs,
     baselines,
     examples,

@@ -122,13 +122,14 @@ class PresentSites:
         self._sites[destination.name] = destination
 
 
-def with_sites(overlay: Overlay, sites: Iterable[Site]) -> Overlay:
-    """The overlay with a node for each site, and the access links behind its own links: all that a host wires."""
+def with_sites(overlay: Overlay, sites: Iterable[Site], later: Iterable[Link] = ()) -> Overlay:
+    """The overlay with a node for each site, and the access links behind its own links, those that sites have `later`
+    last: all that a host wires."""
     sites = list(sites)
     if not sites:
         return overlay
     nodes = (*overlay.brokers, *(Broker(site.name) for site in sites))
-    return replace(overlay, brokers=nodes, links=(*overlay.links, *(site.link for site in sites)))
+    return replace(overlay, brokers=nodes, links=(*overlay.links, *(site.link for site in sites), *later))
 
 
 def site_of_each_client(sites: Iterable[Site]) -> Mapping[str, Site]:

@@ -97,6 +97,8 @@ class ClientSession:
         self._connected = asyncio.Event()
         self._problem = "no answer"
         self._paused = False
+        self._deaf: socket.socket | None = None
+        """Ignores what comes for a stream that was given up in silence."""
 
     @property
     def waiting(self) -> int:
@@ -115,6 +117,8 @@ class ClientSession:
 
     async def close(self) -> None:
         """Sends the requests that wait, then ends the session; the broker withdraws what its clients declared."""
+        if self._deaf is not None:
+            self._deaf.close()
         if self._task is None:
             return
         if self._call is not None and self._stream is not None:
@@ -161,6 +165,21 @@ class ClientSession:
         """Opens the session again after a crash, as a process does that starts anew."""
         if self._task is None:
             self._task = asyncio.create_task(self._keep_open())
+
+    def fall_silent(self) -> None:
+        """Gives the stream up as a host does that has lost its network: the broker hears nothing any more, until this
+        session is closed. Another one may `succeed` it."""
+        if self._call is not None and self.make_socket is not None:
+            self._deaf = self._call.fall_silent(self.make_socket)
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def succeed(self, former: ClientSession) -> None:
+        """Continues a session of the same clients, before it is opened: under its name, with what it has declared and
+        not sent (`ClientRequests.succeed`). The former one may go on receiving until it is closed."""
+        self._name = former._name
+        self._requests.succeed(former._requests)
 
     def submit(
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0

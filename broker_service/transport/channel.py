@@ -13,6 +13,7 @@ from h2.errors import ErrorCodes
 
 from broker_service.transport.connection import Connection, header_fields
 from broker_service.transport.methods import IDENTITY, UNIX, Method
+from broker_service.transport.silent_end import fall_silent
 from broker_service.transport.socket_files import SocketFile
 from broker_service.transport.status import RpcError, StatusCode, status_error
 from broker_service.transport.stream import STREAM_WINDOW, RpcStream
@@ -48,6 +49,11 @@ class Call(RpcStream):
     def reset(self) -> None:
         """Resets the connection, as the kernel does for a process that has crashed."""
         self._connection.reset()
+
+    def fall_silent(self, make_socket: Callable[[], socket.socket]) -> socket.socket | None:
+        """Gives the connection up without a word, as a host does that has lost its network. Returns the socket that
+        ignores what still comes, until it is closed."""
+        return self._connection.fall_silent(make_socket)
 
 
 class ClientConnection(Connection):
@@ -88,6 +94,12 @@ class ClientConnection(Connection):
             self._http2.reset_stream(stream.number, ErrorCodes.CANCEL)
             self._flush()
             stream.fail(RpcError(StatusCode.CANCELLED, "this end cancelled the call"))
+
+    def fall_silent(self, make_socket: Callable[[], socket.socket]) -> socket.socket | None:
+        """Gives the connection up without a word; see `silent_end`."""
+        deaf = None if self._transport is None else fall_silent(self._transport, make_socket)
+        self._end("this end has lost its network")
+        return deaf
 
     def _further_handlers(self) -> Mapping[type[events.Event], Callable[[Any], None]]:
         return {events.ResponseReceived: self._response_received, events.TrailersReceived: self._trailers_received}

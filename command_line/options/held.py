@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_PANEL = "A run that stays (docs/held-runs.md)"
+PANEL = "A run that stays (docs/held-runs.md)"
 _DONE = {ExitCode.CORRECT: "done"} | BAD_INPUT | HOST
 
 RunOption = Annotated[
@@ -52,7 +52,7 @@ AtOption = Annotated[
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog(
         "brokerlab up smoke",
         "brokerlab up scenarios/smoke.yaml --for 2h --log-quota 4GiB",
@@ -111,7 +111,7 @@ def up(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog("brokerlab down", "brokerlab down --run smoke", codes=VERDICTS | BAD_INPUT | HOST),
 )
 def down(*, run: RunOption = None) -> None:
@@ -121,7 +121,7 @@ def down(*, run: RunOption = None) -> None:
     raise typer.Exit(end_run(run))
 
 
-@app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab status", codes=_DONE))
+@app.command(rich_help_panel=PANEL, epilog=epilog("brokerlab status", codes=_DONE))
 def status(*, run: RunOption = None, json: JsonOption = False) -> None:
     """Show the held runs of this host: brokers, clients, faults in effect, and when each ends by itself."""
     from command_line.commands.status import show_status
@@ -130,7 +130,7 @@ def status(*, run: RunOption = None, json: JsonOption = False) -> None:
 
 
 @app.command(
-    rich_help_panel=_PANEL, epilog=epilog("brokerlab log B3", "brokerlab log B3 --follow --last 0", codes=_DONE)
+    rich_help_panel=PANEL, epilog=epilog("brokerlab log B3", "brokerlab log B3 --follow --last 0", codes=_DONE)
 )
 def log(
     broker: Annotated[
@@ -152,7 +152,7 @@ def log(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog(
         "brokerlab fault kill B7",
         "brokerlab fault kill hub --for 10s",
@@ -186,7 +186,7 @@ def fault(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog("brokerlab heal", "brokerlab heal B7", "brokerlab heal B1-B2", codes=_DONE),
 )
 def heal(
@@ -208,7 +208,7 @@ def heal(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog("brokerlab publish --at B1 \"[class,'STOCK'],[price,100.5]\"", codes=_DONE),
 )
 def publish(
@@ -231,7 +231,7 @@ def publish(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog(
         "brokerlab subscribe --at B3 \"[class,eq,'STOCK'],[price,>,80]\"",
         "brokerlab subscribe --at B3 --follow \"[class,eq,'STOCK']\"",
@@ -256,7 +256,7 @@ def subscribe(
 
 @app.command(
     "exec",
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     context_settings={"ignore_unknown_options": True},
     epilog=epilog(
         "brokerlab exec B3 -- ip address",
@@ -280,7 +280,7 @@ def exec_(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog(
         "brokerlab capture B1-B2 -o link.pcapng",
         "brokerlab capture B1-B2 -o link.pcapng --for 10s",
@@ -323,7 +323,7 @@ def capture(
     raise typer.Exit(capture_link(run, link, out, None if lasts is None else _quantity("--for", DURATION, lasts)))
 
 
-@app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab step 100ms", codes=_DONE))
+@app.command(rich_help_panel=PANEL, epilog=epilog("brokerlab step 100ms", codes=_DONE))
 def step(
     lasts: Annotated[str, typer.Argument(metavar="DURATION", help="The virtual time that passes.")],
     *,
@@ -337,7 +337,7 @@ def step(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog(
         'brokerlab until "B3 sends subscribe to B4"',
         'brokerlab until "subscribers notified number 2, publish from B3"',
@@ -361,7 +361,7 @@ def until(
     raise typer.Exit(await_record(run, record, _quantity("--within", DURATION, within)))
 
 
-@app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab speed 10", "brokerlab speed 0", codes=_DONE))
+@app.command(rich_help_panel=PANEL, epilog=epilog("brokerlab speed 10", "brokerlab speed 0", codes=_DONE))
 def speed(
     factor: Annotated[float, typer.Argument(metavar="FACTOR", help="Seconds of virtual time a second; 0: none.")],
     *,
@@ -374,7 +374,7 @@ def speed(
 
 
 @app.command(
-    rich_help_panel=_PANEL,
+    rich_help_panel=PANEL,
     epilog=epilog("brokerlab save -o again.yaml", "brokerlab save latest -o again.yaml", codes=_DONE),
 )
 def save(

@@ -14,10 +14,8 @@ import asyncio
 import functools
 import gc
 import logging
-import socket
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -33,11 +31,23 @@ from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
-from emulation.drivers.instructions import End, Further, Instruction, Leave, Pause, Resume, Return, Start
+from emulation.drivers.instructions import (
+    Arrive,
+    Depart,
+    End,
+    Further,
+    Instruction,
+    Leave,
+    Pause,
+    Resume,
+    Return,
+    Start,
+)
 from emulation.drivers.parent import report, serve
-from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready
+from emulation.drivers.site_end import SiteEnd
+from emulation.drivers.site_sessions import SiteSessions
+from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Left, Ready
 from emulation.host.priority import CLIENTS
-from emulation.network.namespaces import in_namespace
 from record.exit_codes import ExitCode
 from record.log import Event
 from record.program import program_digest
@@ -50,22 +60,6 @@ _AT_ONCE = 64
 _TOGETHER = 250_000
 """Nanoseconds from one issue of operations to the next, because a timer costs more than an operation; those that come
 due meanwhile are late by that much at most. Streams pace their writes at far longer intervals (`links.pacing`)."""
-
-
-class SiteEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The end of a client's session at its site."""
-
-    broker: str
-    address: str
-    """Address of the broker over the site's access link."""
-    namespace: int
-    """A process in the site's network namespace."""
-    reads: float | None = None
-    """Notifications that the client reads in a second; None: whatever comes."""
-
-    def socket(self) -> socket.socket:
-        """A socket that is made inside the site. Raises `NetworkError`."""
-        return in_namespace(self.namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,10 +113,15 @@ class Driver:
             reconnect_last=config.reconnect_last,
             heartbeat=config.heartbeat,
         )
+        self._limits = limits
         for broker, address in config.brokers.items():
-            self._add(SessionEnd(broker), address, limits)
+            self._add(SessionEnd(broker), address)
+        self._at_sites = SiteSessions(
+            lambda client, broker: self._add(SessionEnd(broker, client), broker), self._clients
+        )
         for client, end in config.sites.items():
-            self._add(SessionEnd(end.broker, client), end.address, limits, end)
+            self._at_sites.place(client, end)
+        self._departures: set[asyncio.Task[None]] = set()
         self._start = 0
         self._late = 0
         self._next_issue = 0
@@ -132,33 +131,23 @@ class Driver:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Holds the error when the workload cannot go on."""
 
-    def _add(
-        self,
-        end: SessionEnd,
-        address: str,
-        limits: SessionLimits,
-        site: SiteEnd | None = None,
-    ) -> None:
+    def _add(self, end: SessionEnd, address: str) -> ClientSession:
+        """A session; `address` is the broker's name where its address is not known yet."""
         self._ends[end.key] = end
         session = self._sessions[end.key] = ClientSession(
             address,
             self._clients.receiver(end),
-            limits,
+            self._limits,
             self._clients.acknowledgement_log(end.broker),
             self._due_writes,
         )
-        if site is not None:
-            session.make_socket, session.reads = site.socket, site.reads
+        session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
+        session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client)
+        return session
 
     async def open(self) -> None:
         """Connects to all brokers, and reports that. Raises `ConnectError`."""
         self._recorder.note(Event.STARTED, count=1, text=program_digest())
-        for key, session in self._sessions.items():
-            end = self._ends[key]
-            session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
-            session.on_down = functools.partial(
-                self._recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client
-            )
         self._report_connections()
         await asyncio.gather(*(self._connect(session) for session in self._sessions.values()))
         ticker = Ticker(self._trace, self._recorder, (STATUS_TICKS, self._report))
@@ -178,37 +167,36 @@ class Driver:
             case End(at):
                 self._schedule.end_at(at)
             case Leave(clients):
-                self._leave(clients)
+                self._clients.away.update(clients)
+                self._at_sites.crash(clients)
             case Return(clients):
-                self._return(clients)
+                self._clients.away.difference_update(clients)
+                self._at_sites.restart(clients)
             case Pause(clients):
-                for session in self._at_sites(clients):
-                    session.pause()
+                self._at_sites.pause(clients)
             case Resume(clients):
-                for session in self._at_sites(clients):
-                    session.resume()
+                self._at_sites.resume(clients)
+            case Depart():
+                departure = asyncio.create_task(self._depart(instruction))
+                self._departures.add(departure)
+                departure.add_done_callback(self._departed)
+            case Arrive(ends):
+                self._at_sites.arrive(ends)
         self._plan_next()
 
-    def _at_sites(self, clients: Iterable[str]) -> Iterator[ClientSession]:
-        """The sessions of those of these clients that this driver acts for."""
-        for client in clients:
-            if (end := self._config.sites.get(client)) is not None:
-                yield self._sessions[SessionEnd(end.broker, client).key]
+    async def _depart(self, instruction: Depart) -> None:
+        await self._at_sites.depart(instruction.clients, instruction.to, instruction.handover)
+        report(Left())
 
-    def _leave(self, clients: Iterable[str]) -> None:
-        self._clients.away.update(clients)
-        for session in self._at_sites(clients):
-            session.crash()
-
-    def _return(self, clients: Iterable[str]) -> None:
-        self._clients.away.difference_update(clients)
-        for session in self._at_sites(clients):
-            session.restart()
+    def _departed(self, departure: asyncio.Task[None]) -> None:
+        self._departures.discard(departure)
+        if not departure.cancelled() and (error := departure.exception()) is not None:
+            self.failed.set_exception(error)
 
     async def close(self) -> None:
         """Ends the sessions and the log."""
         self._timer.close()
-        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await asyncio.gather(*(session.close() for session in self._sessions.values()), self._at_sites.close())
         if self._ticking is not None:
             self._ticking.cancel()
         self._trace.flush()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from emulation.drivers.site_end import SiteEnd
+from record.handover import Handover
 from scenario.workload.operations import PlannedOperation
 
 
@@ -54,4 +56,22 @@ class Resume(msgspec.Struct, frozen=True, tag_field="do", tag="resume"):
     clients: tuple[str, ...]
 
 
-Instruction = Start | Further | End | Leave | Return | Pause | Resume
+class Depart(msgspec.Struct, frozen=True, tag_field="do", tag="depart"):
+    """Clients lose the access link of their sessions, and are at another broker or between two. Where they have no
+    session there yet, what they do waits for it. The driver reports that they have left."""
+
+    clients: tuple[str, ...]
+    to: str
+    """The broker that they go to."""
+    handover: Handover
+
+
+class Arrive(msgspec.Struct, frozen=True, tag_field="do", tag="arrive"):
+    """Clients have an access link to another broker, and open sessions over it. Where they have left no broker yet,
+    they keep their former sessions, too."""
+
+    ends: dict[str, SiteEnd]
+    """The ends of the new sessions, by client."""
+
+
+Instruction = Start | Further | End | Leave | Return | Pause | Resume | Depart | Arrive

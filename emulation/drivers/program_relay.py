@@ -45,10 +45,11 @@ from broker_service.transport.wire import (
     encode_processed,
 )
 from emulation.drivers.clients import Clients, SessionEnd
-from emulation.drivers.driver import STATUS_TICKS, SiteEnd
+from emulation.drivers.driver import STATUS_TICKS
 from emulation.drivers.instructions import Instruction, Leave, Pause, Resume, Return, Start
 from emulation.drivers.parent import report, serve
 from emulation.drivers.seen_program import HandedOver, NonsenseError, SeenProgram, SeenStream
+from emulation.drivers.site_end import SiteEnd
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Told
 from emulation.host.priority import CLIENTS
 from emulation.network.model import NetworkError

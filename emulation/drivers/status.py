@@ -68,4 +68,8 @@ class Told(msgspec.Struct, frozen=True, tag_field="event", tag="told"):
     """A sentence without its subject, which is the program."""
 
 
-Report = Connecting | Ready | DriverStatus | Told
+class Left(msgspec.Struct, frozen=True, tag_field="event", tag="left"):
+    """The clients of the latest `Depart` have left, each in the way it was to."""
+
+
+Report = Connecting | Ready | DriverStatus | Told | Left

@@ -10,9 +10,9 @@ A fault run asks a `FaultInjector`, which does no I/O, which actions are due, an
 hosts or in virtual time. `scenario.faults` plans the schedule.
 """
 
-from emulation.faults.capabilities import require_possible
+from emulation.faults.capabilities import require_possible, require_programs_stay
 from emulation.faults.execution import perform
 from emulation.faults.fault_run import FaultRun
 from emulation.faults.injector import Action, FaultInjector
 
-__all__ = ["Action", "FaultInjector", "FaultRun", "perform", "require_possible"]
+__all__ = ["Action", "FaultInjector", "FaultRun", "perform", "require_possible", "require_programs_stay"]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from record.errors import HostError
 from record.faults import FaultKind
-from scenario.faults.conditions import begins_by
+from scenario.faults.conditions import Moving, begins_by
 from scenario.faults.planning import FaultSchedule
-
-_NO_MOVES = "access links of real brokers do not move yet; the simulator moves them"
 
 MISSING: Mapping[str, Mapping[FaultKind, str]] = {
     "process": {
-        FaultKind.MOVE: _NO_MOVES,
         FaultKind.THROTTLE: "a plain process has no cgroup of its own; use containers, or `slow` with `service_time`",
     },
-    "container": {FaultKind.MOVE: _NO_MOVES},
     "simulated": {
         FaultKind.THROTTLE: "virtual time has no CPU to share; use containers, or `slow` with `service_time`",
     },
@@ -34,3 +30,12 @@ def require_possible(schedule: FaultSchedule, runtime: str) -> None:
     }
     if problems:
         raise HostError("\n".join(problems))
+
+
+def require_programs_stay(schedule: FaultSchedule, programs: Container[str]) -> None:
+    """Raises `HostError` for a move of a client program, which has a network namespace of its own."""
+    for entry, condition in schedule.conditions:
+        if isinstance(condition, Moving):
+            for client in condition.target.clients:
+                if client in programs:
+                    raise HostError(f"{entry.name}: {client} is a client program, which does not move: name others")

@@ -15,7 +15,7 @@ from broker_service.language import Advertisement, ContentError, Predicate, Publ
 from broker_service.language.formatting import format_advertisement
 from broker_service.language.model import CLASS, Operator
 from broker_service.language.notation import parse_publication
-from emulation.faults import require_possible
+from emulation.faults import require_possible, require_programs_stay
 from emulation.held.requests import Fields, PublishRequest, SubscribeRequest, UnsubscribeRequest
 from record.errors import BadInputError
 from record.time_units import SECOND
@@ -80,7 +80,9 @@ class ByHand:
             schedule = self._planned(faults)
         except FaultError as error:
             raise BadInputError(f"{error.field}: {error.message}") from error
-        require_possible(FaultSchedule(schedule.entries[-1:]), self._runtime)
+        latest = FaultSchedule(schedule.entries[-1:])
+        require_possible(latest, self._runtime)
+        require_programs_stay(latest, () if self.scenario.clients is None else self.scenario.clients.program_of)
         self._grow({"faults": faults})
         self.faults += 1
         return schedule.entries[-1]

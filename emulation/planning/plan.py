@@ -18,7 +18,7 @@ from broker_service.language import Value
 from broker_service.routing import read_options
 from broker_service.routing.foreign import NOT_SIMULATED, options_for_brokers
 from broker_service.routing.systems import is_system
-from emulation.faults import require_possible
+from emulation.faults import require_possible, require_programs_stay
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.foreign import require_program
@@ -31,6 +31,7 @@ from record.manifest import ChosenDilation, PlannedOperations, PlannedPublicatio
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
+from scenario.faults.conditions import Moving
 from scenario.model import AUTO, Scenario, Variant
 from scenario.sections.brokers import OneBroker
 from scenario.sections.clients import ProgramSection
@@ -39,7 +40,7 @@ from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.sites import sites_of
 from scenario.workload.workload import Workload
 from topology.evolutions.evolution import Evolution
-from topology.link_properties import BrokerId
+from topology.link_properties import BrokerId, Link
 from topology.model import Overlay
 from topology.sites import Site, with_sites
 
@@ -136,8 +137,19 @@ class VariantPlan:
 
     @property
     def networked(self) -> Overlay:
-        """The overlay that a host wires, with the sites of clients and their access links."""
-        return with_sites(self.wired, self.sites)
+        """The overlay that a host wires, with the sites of clients and their access links, later ones included."""
+        return with_sites(self.wired, self.sites, self.later_access)
+
+    @property
+    def later_access(self) -> tuple[Link, ...]:
+        """The access links that planned moves give to sites, besides those that they have at the begin."""
+        if not self.sites:
+            return ()
+        sites = {site.name: site for site in self.sites}
+        moves = (condition.move for _, condition in self.schedule().conditions if isinstance(condition, Moving))
+        links = (replace(sites[move.host.site], broker=move.to).link for move in moves if move.of_site)
+        at_begin = {site.link for site in self.sites}
+        return tuple(link for link in dict.fromkeys(links) if link not in at_begin)
 
     def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""
@@ -285,7 +297,9 @@ class Plan:
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
                     "`--runtime container`; `brokerlab doctor` names what containers need"
                 )
-            require_possible(variant.schedule(), runtime)
+            schedule = variant.schedule()
+            require_possible(schedule, runtime)
+            require_programs_stay(schedule, variant.programs)
 
 
 def _require_programs(programs: Mapping[str, ProgramSection], runtime: str) -> None:

@@ -13,8 +13,8 @@ from typing import Self
 
 import msgspec
 
-from emulation.drivers.instructions import End, Further, Instruction, Start
-from emulation.drivers.status import Connecting, DriverStatus, Report, Told
+from emulation.drivers.instructions import Depart, End, Further, Instruction, Start
+from emulation.drivers.status import Connecting, DriverStatus, Left, Report, Told
 from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import end_child
@@ -25,6 +25,8 @@ DRIVER_PROGRAM = "emulation.drivers.driver"
 """The module that drivers execute."""
 _END_WITHIN = 10.0
 """Seconds that a driver gets to write its log down."""
+_LEAVE_WITHIN = 10.0
+"""Seconds that clients get to end their sessions in order."""
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -41,6 +43,8 @@ class DriverProcess:
         """Event that is set by the first report, and by its end."""
         self.told: queue.SimpleQueue[Told] = queue.SimpleQueue()
         """Remarks on client programs that nobody has taken."""
+        self.left: queue.SimpleQueue[Left] = queue.SimpleQueue()
+        """Reports that clients have left their brokers, which nobody has taken."""
         self.ready = threading.Event()
         """Event that is set when the driver has connected to its brokers, or has ended."""
         self._journal = journal
@@ -106,6 +110,8 @@ class DriverProcess:
                     self.connecting = report
                 elif isinstance(report, Told):
                     self.told.put(report)
+                elif isinstance(report, Left):
+                    self.left.put(report)
                 else:
                     self.ready.set()
                 self.begun.set()
@@ -167,6 +173,16 @@ class Drivers:
         """Passes an instruction on to all. Raises `HostError` when one has ended."""
         for process in self._processes:
             process.instruct(instruction)
+
+    def depart(self, departure: Depart) -> None:
+        """Has clients leave their brokers; returns when they have. Raises `HostError`."""
+        self.instruct(departure)
+        for process in self._processes:
+            try:
+                process.left.get(timeout=_LEAVE_WITHIN)
+            except queue.Empty:
+                self.check()
+                raise HostError(f"driver {process.name} does not let {', '.join(departure.clients)} leave") from None
 
     def issue(self, name: str, operation: PlannedOperation) -> None:
         """Has the driver of this name issue a further operation."""

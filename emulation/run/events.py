@@ -175,7 +175,7 @@ def _verifier(plan: VariantPlan, deployment: Deployment) -> FaultVerifier:
     changes = () if plan.evolution is None else plan.evolution.changes
     return FaultVerifier(
         deployment.schedule,
-        LinksOverTime(plan.overlay, changes, {site.name: site.link for site in plan.sites}),
+        LinksOverTime(plan.overlay, changes, plan.sites),
         deployment.fault_observer,
         deployment.clock,
         end=round((timeline.join + timeline.run) * SECOND),

@@ -108,7 +108,10 @@ class HostDeployment:
         self.overlay = start.brokers(self._network)
         self._drivers = start.clients(self._network, self._note_ended_brokers)
         self._programs = start.programs(self._network, self._note_ended_brokers)
-        self.sites: LiveSites = HostSites(self._plan.sites, self._drivers, self._programs)
+        sites = HostSites(
+            self._plan.sites, self._drivers, self._network, self._programs, planned=self._plan.later_access
+        )
+        self.sites: LiveSites = sites
         start.sample_processors(self._network)
         run_id, foreign = self._context.paths.run_id, self._plan.foreign
         addresses = self.overlay.brokers.addresses
@@ -117,7 +120,7 @@ class HostDeployment:
             addresses,
             run_id,
             foreign,
-            sites=self._plan.sites,
+            sites=sites.present,
             cut=self.overlay.expected.cut,
             programs=self._plan.programs,
         )

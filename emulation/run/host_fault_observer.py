@@ -8,12 +8,15 @@ measures its event loop; a frozen one does not, whether it was stopped by a sign
 from __future__ import annotations
 
 import contextlib
+import ipaddress
+import sys
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from broker_service.transport.silent_end import NOBODY
 from emulation.fidelity.throttling import cores_of
 from emulation.host.processes import ProcessIdentity, processes_of_run
 from emulation.network.model import NetworkError
@@ -26,12 +29,14 @@ from emulation.verification.seen import BrokerSeen, DirectionSeen, SiteSeen
 from emulation.verification.verifier import FaultVerifier
 from record.contract import STATUS_LEVEL
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
-from topology.sites import ClientHost, Site
+from topology.sites import ClientHost, PresentSites
 
 WATCHED_FOR = 0.35
 """Seconds for which processes are watched: more than three intervals between measurements of a broker's event loop."""
 _RETURN_TAKES = 3.0
 """Seconds that clients of drivers may take to open their sessions again. A program has to start, too."""
+_REMOTE, _STATE, _OWNER = 2, 3, 7
+"""Places of a connection's remote address, its state and its owner, as the kernel lists connections."""
 _ESTABLISHED = "01"
 """The state of a connection, as the kernel lists it."""
 ERROR = 0.5e-3
@@ -55,7 +60,7 @@ class HostObserver:
         run_id: str,
         foreign: ForeignProgram | None = None,
         *,
-        sites: Iterable[Site] = (),
+        sites: PresentSites,
         cut: Container[LinkDirection] = (),
         programs: Container[str] = (),
     ) -> None:
@@ -65,8 +70,8 @@ class HostObserver:
         self._addresses = addresses
         self._foreign = foreign
         self._cut = cut
-        self._sites = {site.name: site for site in sites}
-        if any(client in programs for site in self._sites.values() for client in site.clients):
+        self._sites = sites
+        if any(client in programs for site in sites for client in site.clients):
             self.return_takes = _RETURN_TAKES + self.start_takes
         self._controls = BrokerControls(addresses)
         self._run_id = run_id
@@ -110,14 +115,23 @@ class HostObserver:
     def sites(self, hosts: Sequence[ClientHost]) -> Mapping[ClientHost, SiteSeen]:
         found = {}
         for host in hosts:
-            site, pid = self._sites[host.site], self._network.pid(host.site)
+            site = self._sites.site(host.site) if host.name == host.site else self._sites.site_of(host.name)
             with contextlib.suppress(NetworkError):
                 link = LinkDirection(site.name, site.broker)
                 found[host] = SiteSeen(
-                    connections=in_namespace(pid, _open_connections),
+                    connections=in_namespace(self._network.pid(site.name), _open_connections).total(),
                     clients=len(site.clients),
                     reachable=link not in self._cut and link.reverse not in self._cut,
                 )
+        return found
+
+    def connections(self, sites: Collection[str]) -> Mapping[str, Mapping[BrokerId, int]]:
+        found = {}
+        for site in sites:
+            brokers = {end.remote_address: end.neighbour for end in self._network.ends(site)}
+            with contextlib.suppress(NetworkError):
+                counted = in_namespace(self._network.pid(site), _open_connections)
+                found[site] = {brokers[address]: number for address, number in counted.items() if address in brokers}
         return found
 
     def directions(
@@ -172,10 +186,18 @@ def _namespace(pid: int) -> int:
         return 0
 
 
-def _open_connections() -> int:
-    """The established TCP connections of this thread's network namespace."""
+def _open_connections() -> Counter[str]:
+    """The established TCP connections of this thread's network namespace, by the address of the other end; without
+    those that belong to nobody."""
     lines = Path("/proc/thread-self/net/tcp").read_text(encoding="ascii").splitlines()[1:]
-    return sum(line.split()[3] == _ESTABLISHED for line in lines)
+    rows = (line.split() for line in lines)
+    return Counter(_address(row[_REMOTE]) for row in rows if row[_STATE] == _ESTABLISHED and int(row[_OWNER]) != NOBODY)
+
+
+def _address(written: str) -> str:
+    """An address that the kernel lists as `0100007F:1B58`, in the order of bytes of this processor."""
+    number = int(written.partition(":")[0], 16)
+    return str(ipaddress.IPv4Address(number.to_bytes(4, sys.byteorder)))
 
 
 def _is_our_program(argument: bytes) -> bool:

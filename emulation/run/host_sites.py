@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET
 
 from emulation.drivers.ended_clients import EndedClients
-from emulation.drivers.instructions import Leave, Pause, Resume, Return
+from emulation.drivers.instructions import Arrive, Depart, Leave, Pause, Resume, Return
+from emulation.drivers.site_end import SiteEnd
+from emulation.network.network import EmulatedNetwork
 from emulation.run.drivers import Drivers
 from emulation.run.program_clients import ProgramClients
-from record.errors import HostError
-from topology.sites import ClientHost, Move, Site
+from emulation.runtimes.host_overlay import ARRIVALS_PORT, BROKER_PORT
+from record.handover import Handover
+from topology.link_properties import Link
+from topology.sites import ClientHost, Move, PresentSites, Site
 
 
 class HostSites:
-    """`LiveSites` of clients for which driver processes act, and of programs."""
+    """`LiveSites` of clients for which driver processes act, and of programs, which do not move.
 
-    def __init__(self, sites: Sequence[Site], drivers: Drivers, programs: ProgramClients | None = None) -> None:
-        """`programs` are those of the run; None without any."""
+    A site that moves loses one access link and gets another one. A client that moves uses the access link of another
+    site: its sockets are made there from then on.
+    """
+
+    def __init__(
+        self,
+        sites: Sequence[Site],
+        drivers: Drivers,
+        network: EmulatedNetwork,
+        programs: ProgramClients | None = None,
+        *,
+        planned: Iterable[Link] = (),
+    ) -> None:
+        """`programs` are those of the run; None without any. `planned` are access links for moves, on which brokers
+        listen as on those that `sites` have at the begin."""
         self.sites = sites
+        self.present = PresentSites(sites)
         self._drivers = drivers
         self._programs = programs
+        self._network = network
+        self._listened_on = {(link.a, link.b) for link in (*(site.link for site in sites), *planned)}
         self._ended, self._paused = EndedClients(), EndedClients()
+        self._leaving: dict[Move, Site] = {}
+        """The sites, as they were, of clients that have arrived and have not left yet."""
 
     def end(self, host: ClientHost) -> None:
         clients = tuple(self._ended.end(host))
@@ -47,6 +71,36 @@ class HostSites:
             self._programs.resume(clients)
 
     def depart(self, move: Move) -> None:
-        raise HostError(f"{move.host} cannot move here: hosts do not re-home access links yet")
+        left = self._leaving.pop(move, None) or self._site_now(move)
+        departure = Depart(self.present.clients(move), self.present.destination(move).broker, move.handover)
+        if move.handover is Handover.UNANNOUNCED:
+            self._disconnect(move, left)
+            self._drivers.depart(departure)
+        else:
+            self._drivers.depart(departure)
+            self._disconnect(move, left)
 
-    arrive = depart
+    def arrive(self, move: Move) -> None:
+        if move.handover.is_soft:
+            self._leaving[move] = self._site_now(move)
+        clients, destination = self.present.clients(move), self.present.destination(move)
+        if move.of_site:
+            self._network.add(destination.link)
+        self.present.arrive(move)
+        end = self._end_at(destination)
+        self._drivers.instruct(Arrive(dict.fromkeys(clients, end)))
+
+    def _disconnect(self, move: Move, left: Site) -> None:
+        """Takes the access link of a site that moves; one that single clients leave stays."""
+        if move.of_site:
+            self._network.remove(left.name, left.broker)
+
+    def _site_now(self, move: Move) -> Site:
+        return self.present.site(move.host.site) if move.of_site else self.present.site_of(move.host.name)
+
+    def _end_at(self, site: Site) -> SiteEnd:
+        """The end of a session at a site, over its present access link."""
+        link = next(end for end in self._network.ends(site.name) if end.neighbour == site.broker)
+        port = BROKER_PORT if (site.name, site.broker) in self._listened_on else ARRIVALS_PORT
+        reads = None if site.reads is UNSET else site.reads
+        return SiteEnd(site.broker, f"{link.remote_address}:{port}", self._network.pid(site.name), reads)

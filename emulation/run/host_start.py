@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET
 
-from emulation.drivers.driver import DriverConfig, SiteEnd
+from emulation.drivers.driver import DriverConfig
 from emulation.drivers.program_relay import ProgramEnd, RelayConfig
+from emulation.drivers.site_end import SiteEnd
 from emulation.fidelity import Measurements
 from emulation.live_overlay import BrokerStatus, UnsettledError
 from emulation.network.model import LinkDriver
@@ -26,7 +27,7 @@ from emulation.run.processor_sampling import ProcessorSampler, no_sampling, samp
 from emulation.run.program_clients import PROGRAM_RELAY, ProgramClients
 from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
-from emulation.runtimes.host_overlay import HostOverlay, broker_addresses, host_configs
+from emulation.runtimes.host_overlay import ARRIVALS_PORT, HostOverlay, broker_addresses, host_configs
 from emulation.runtimes.patience import Patience, busy_processors
 from record.contract import STATUS_LEVEL
 from record.errors import HostError
@@ -60,7 +61,8 @@ class HostStart:
         """The network with its links, probed; those that appear later are removed. All hosts go on together."""
         snapshot = self._context.snapshot
         snapshot.brokers = len(self._brokers)
-        links = len(self.links) - len(self._plan.later_pairs) - len(self._plan.sites)
+        later = [*self._plan.later_pairs, *((link.a, link.b) for link in self._plan.later_access)]
+        links = len(self.links) - len(later) - len(self._plan.sites)
         foreign = self._plan.foreign
         snapshot.links = links if foreign is None or foreign.level >= STATUS_LEVEL else None
         network = self._exits.enter_context(self._emulated_network(driver))
@@ -68,7 +70,7 @@ class HostStart:
         self._context.interrupt.check()
         self._context.doing(f"probing {len(self.links)} links")
         self._measured.links += link_checks(network.probe(), "before", self._measured.time_dilation)
-        for a, b in self._plan.later_pairs:
+        for a, b in later:
             network.remove(a, b)
         self._share.rendezvous.wait_for_all("probed", self._context.interrupt.wait)
         self._context.interrupt.check()
@@ -90,8 +92,15 @@ class HostStart:
             wait=context.interrupt.wait,
         )
         files = files_by_level(context.runtime.files, plan.foreign)
+        held = plan.sites and plan.scenario.timeline.held is not None
         configs = host_configs(
-            plan.overlay, plan.broker_settings, context.paths.run_id, files, wired=plan.networked, sites=plan.sites
+            plan.overlay,
+            plan.broker_settings,
+            context.paths.run_id,
+            files,
+            wired=plan.networked,
+            access=[*(site.link for site in plan.sites), *plan.later_access],
+            everywhere=[f"0.0.0.0:{ARRIVALS_PORT}"] if held else (),
         )
         overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
         self._exits.callback(overlay.stop)

@@ -32,6 +32,9 @@ from topology.sites import Site
 BROKER_PORT = 7000
 """Port on which a broker listens on each of its link addresses; namespaces of their own keep it free."""
 
+ARRIVALS_PORT = 7001
+"""Port on which a broker listens on all addresses, where sites may arrive over links that nobody planned."""
+
 _FIRST_LOOKS, _LOOKS_AT_START, _LOOKS_AT_MESSAGES = 0.005, 0.25, 0.08
 """Seconds between two looks at an overlay that is awaited: short at first, then longer up to one of the latter two.
 Most overlays settle at once; those that wait for a broker to start, or for a failure to be noticed, take longer."""
@@ -220,12 +223,13 @@ def host_configs(
     files: Callable[[BrokerId], BrokerFiles],
     *,
     wired: Overlay | None = None,
-    sites: Iterable[Site] = (),
+    access: Iterable[Link] = (),
+    everywhere: Iterable[str] = (),
 ) -> BrokerConfigs:
     """Configurations of brokers whose links have the addresses that the run's emulated network gives them.
 
-    `wired` is the overlay that the network was made for, which may have more links, those to `sites` among them; None
-    where it is the same.
+    `wired` is the overlay that the network was made for, which may have more links, those of sites to their brokers
+    among them (`access`); None where it is the same. `everywhere` are addresses that each broker listens on besides.
     """
     addresses: dict[tuple[BrokerId, BrokerId], LinkAddresses] = {}
     for names in name_links((wired or overlay).links, run_id):
@@ -238,9 +242,9 @@ def host_configs(
             raise HostError(f"the emulated network has no path for a link {link.a} - {link.b}")
         return addresses[link.a, link.b]
 
-    listen: dict[BrokerId, list[str]] = {}
-    for site in sites:
-        listen.setdefault(site.broker, []).append(addresses_of(site.link).b)
+    listen: dict[BrokerId, list[str]] = {broker.id: list(everywhere) for broker in overlay.brokers}
+    for link in access:
+        listen[link.b].append(addresses_of(link).b)
     return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of, listen=listen)
 
 

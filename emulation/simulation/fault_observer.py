@@ -8,7 +8,7 @@ or not it is looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from emulation.network.probing import tolerance
@@ -65,6 +65,9 @@ class SimulatedObserver:
                 )
         return found
 
+    def connections(self, sites: Collection[str]) -> Mapping[str, Mapping[BrokerId, int]]:
+        return {site: self._overlay.sessions.open_at(site) for site in sites}
+
     def directions(
         self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]
     ) -> Mapping[LinkDirection, DirectionSeen]:
@@ -72,7 +75,9 @@ class SimulatedObserver:
         found = {}
         for direction, properties in asked.items():
             twin = self._overlay.links.twin(direction, f"{self._seed}:look {self._looks}:{direction}")
-            if twin is not None:
+            if twin is None and lost[direction] >= 1:  # an access link that has left its broker
+                found[direction] = DirectionSeen(sent=_FEW, arrived=0)
+            elif twin is not None:
                 found[direction] = _probe(twin, self._overlay.events.now, properties, lost[direction])
         return found
 

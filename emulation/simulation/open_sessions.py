@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -137,6 +138,14 @@ class OpenSessions:
         if isinstance(opened.session, SiteSession):
             opened.session.runs = True
         self._connect(opened)
+
+    def open_at(self, site: str) -> Mapping[BrokerId, int]:
+        """The number of open sessions of a site's clients, by broker."""
+        return Counter(
+            opened.home
+            for opened in self._sessions
+            if opened.access is not None and opened.access.site.name == site and opened.session.up
+        )
 
     def over(self, access: AccessLink) -> Sequence[SimulatedSession]:
         """The sessions over an access link, open or not."""

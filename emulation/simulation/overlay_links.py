@@ -53,7 +53,7 @@ class SimulatedLinks:
 
     def known(self, a: BrokerId, b: BrokerId) -> SimulatedLink | None:
         """The link between two brokers; None for one that is not there, or that was not used so far."""
-        return self._links_of[a].get(b)
+        return self._links_of.get(a, {}).get(b)
 
     def twin(self, direction: LinkDirection, seed: str) -> Direction | None:
         """A direction in the state of this one, to be looked at; None for a link that is not there, or that was not

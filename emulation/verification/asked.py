@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from broker_service.config import Disturbance
+from emulation.verification.expected_moves import ExpectedMoves, Whereabouts
 from record.faults import FaultKind
 from record.service_time import ServiceTime
 from record.time_units import SECOND
@@ -31,6 +32,7 @@ from scenario.faults.conditions import (
     Degraded,
     Disturbed,
     Down,
+    Moving,
     Paused,
     Reset,
     Slowed,
@@ -43,7 +45,7 @@ from topology.evolutions.evolution import Appears, Vanishes
 from topology.evolutions.evolution import Change as LinkChange
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
-from topology.sites import ClientHost
+from topology.sites import ClientHost, Site
 
 _SHORTER_BY = 3
 """Jitters by which hardly any frame is earlier than the delay of its link."""
@@ -74,11 +76,13 @@ class DirectionState:
     disturbance: Disturbance = field(default_factory=Disturbance)
     degraded: bool = False
     """True while a fault gives it other properties than its own."""
+    absent: bool = False
+    """True of an access link that its site does not have: it has left that broker, or has not come there yet."""
 
     @property
     def lost(self) -> float:
         """Share of small packets that do not arrive undamaged."""
-        return 1.0 if self.cut else 1 - (1 - self.properties.loss) * (1 - self.corruption)
+        return 1.0 if self.cut or self.absent else 1 - (1 - self.properties.loss) * (1 - self.corruption)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,13 @@ class ClientsState:
     away: FaultKind | None = None
     """`CRASH` or `VANISH`; None for clients that should run."""
     paused: bool = False
+    whereabouts: Whereabouts | None = None
+    """The places to which a move is to have brought its clients; None of a host that has not moved, or whose place is
+    uncertain because of other moves."""
 
 
 State = BrokerState | DirectionState | ClientsState | None
-"""State of a broker, a direction or a host of clients; None for a direction whose link is not there."""
+"""State of a broker, a direction or a host of clients; None for a direction whose link between brokers is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +136,15 @@ class LinksOverTime:
 
     overlay: Overlay
     changes: Sequence[LinkChange] = ()
-    access: Mapping[str, Link] = field(default_factory=dict)
-    """Access links, by the names of their sites."""
+    sites: Sequence[Site] = ()
+    """Hosts of clients, as they are at the start."""
 
     def properties(self, direction: LinkDirection) -> LinkProperties | None:
-        """The properties of a direction at the start; None for a link that is not there."""
-        access = self.access.get(direction.source) or self.access.get(direction.target)
-        if access is not None:
-            return access.properties_from(direction.source)
+        """The properties of a direction at the start; None for a link between brokers that is not there. A site has the
+        same access link wherever it is."""
+        for site in self.sites:
+            if site.name in (direction.source, direction.target):
+                return site.up if site.name == direction.source else site.down
         if direction.target not in self.overlay.neighbours(direction.source):
             return None
         return self.overlay.link(direction.source, direction.target).properties_from(direction.source)
@@ -176,8 +184,10 @@ def expect(schedule: FaultSchedule, links: LinksOverTime, begun: Mapping[int, in
     `begun` has the times at which entries that wait for a count began, by their place in the schedule; such an entry
     that is missing has not begun. `end` is that of the run phase.
     """
+    moves = [condition.move for _, condition in schedule.conditions if isinstance(condition, Moving)]
     targets = dict.fromkeys(condition.target for _, condition in schedule.conditions)
-    unfolding = _Unfolding(targets, links)
+    steady = {client for site in links.sites for client in site.clients} - set(_may_end(schedule))
+    unfolding = _Unfolding(targets, links, ExpectedMoves(links.sites, moves, steady))
     for time, index, change in _changes(schedule, links, begun, end):
         unfolding.apply(time, index, change)
     unfolding.lift(end)
@@ -203,10 +213,19 @@ def _until(end: int, changes: Iterable[tuple[int, Change]]) -> Iterator[tuple[in
     return itertools.takewhile(lambda change: change[0] < end, changes)
 
 
+def _may_end(schedule: FaultSchedule) -> Iterator[str]:
+    """Clients that a fault of the schedule ends."""
+    for _, condition in schedule.conditions:
+        if isinstance(condition, Away):
+            yield from condition.target.clients
+
+
 class _Unfolding:
     """The states of all targets while changes are applied one after another."""
 
-    def __init__(self, targets: Iterable[Target], links: LinksOverTime) -> None:
+    def __init__(self, targets: Iterable[Target], links: LinksOverTime, moves: ExpectedMoves) -> None:
+        targets = dict.fromkeys([*targets, *moves.directions])
+        self._moves = moves
         self.resets: list[ResetAsked] = []
         self._holding: dict[tuple[int, int], tuple[Condition, ...]] = {}
         self._own: dict[LinkDirection, LinkProperties | None] = {
@@ -226,18 +245,21 @@ class _Unfolding:
                     if isinstance(condition, Reset) and self._own[condition.target] is not None
                 ]
                 concerned = {condition.target for condition in conditions}
+                concerned |= self._moves.begin(conditions)
             case End(number):
-                concerned = {condition.target for condition in self._holding.pop((index, number), ())}
+                ended = self._holding.pop((index, number), ())
+                concerned = {condition.target for condition in ended} | self._moves.end(ended)
             case (frozenset() as pair, link):
                 concerned = self._rewire(pair, link)
             case lift:
                 lifted = [one for here in self._holding.values() for one in here if lift.concerns(one)]
-                concerned = {condition.target for condition in lifted}
+                concerned = {condition.target for condition in lifted} | self._moves.end(lifted)
                 self._keep(lambda condition: not lift.concerns(condition))
         self._note(time, concerned)
 
     def lift(self, time: int) -> None:
         """Ends everything that is asked, at this time."""
+        self._moves.end([condition for holding in self._holding.values() for condition in holding])
         self._holding.clear()
         self._note(time, self._history)
 
@@ -276,10 +298,11 @@ class _Unfolding:
     def _state(self, target: Target, holding: Sequence[Condition], incarnation: int) -> State:
         if isinstance(target, LinkDirection):
             own = self._own[target]
-            return None if own is None else _direction_state(own, holding)
+            return None if own is None else _direction_state(own, holding, absent=self._moves.is_absent(target))
         if isinstance(target, ClientHost):
             away = next((one.how for one in holding if isinstance(one, Away)), None)
-            return ClientsState(away, away is None and any(isinstance(one, Paused) for one in holding))
+            paused = away is None and any(isinstance(one, Paused) for one in holding)
+            return ClientsState(away, paused, self._moves.whereabouts(target))
         return _broker_state(holding, incarnation)
 
 
@@ -305,7 +328,9 @@ def _broker_state(holding: Sequence[Condition], incarnation: int) -> BrokerState
     return BrokerState(incarnation, None, paused, cores, service_time)
 
 
-def _direction_state(own: LinkProperties, holding: Sequence[Condition]) -> DirectionState:
+def _direction_state(own: LinkProperties, holding: Sequence[Condition], *, absent: bool) -> DirectionState:
+    if absent:  # what else is asked of it holds once it is there
+        return DirectionState(own, absent=True)
     cut, degraded, corruption, disturbance = False, False, 0.0, Disturbance()
     for condition in holding:
         match condition:

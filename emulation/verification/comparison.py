@@ -7,10 +7,13 @@ False alarms: the number of lost packets and the spread of delays are compared a
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 
 from emulation.network.probing import tolerance
 from emulation.verification.asked import BrokerState, ClientsState, DirectionState
+from emulation.verification.expected_moves import Whereabouts
 from emulation.verification.seen import BrokerSeen, DirectionSeen, SiteSeen
+from topology.link_properties import BrokerId
 from topology.sites import ClientHost
 
 CONFIDENCE = 0.99999
@@ -32,6 +35,16 @@ def site_differs(asked: ClientsState, host: ClientHost, seen: SiteSeen) -> str:
     if seen.connections >= len(host.clients):
         return ""
     return f"{seen.connections} connections are open, its clients have {len(host.clients)}"
+
+
+def whereabouts_differ(asked: Whereabouts, seen: Mapping[str, Mapping[BrokerId, int]]) -> str:
+    """The difference between the places where clients are to be and the connections of sites to brokers, in words."""
+    found, left = asked.found, asked.left
+    if left is not None and (there := seen[left.site].get(left.broker, 0)) > left.connections:
+        return f"{there} connections of {left.site} to {left.broker} are open instead of {left.connections}"
+    if found is not None and (there := seen[found.site].get(found.broker, 0)) < found.connections:
+        return f"{there} connections of {found.site} to {found.broker} are open instead of {found.connections}"
+    return ""
 
 
 def broker_differs(asked: BrokerState, seen: BrokerSeen, own_cores: float | None) -> str:

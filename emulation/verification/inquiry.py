@@ -38,6 +38,6 @@ def takes(observer: FaultObserver, kind: FaultKind | HealKind | None) -> float:
             return observer.stop_takes
         case HealKind.RESTART:
             return observer.start_takes
-        case HealKind.RETURN:
+        case HealKind.RETURN | FaultKind.MOVE | HealKind.ARRIVE:
             return observer.patience + observer.return_takes
     return observer.patience

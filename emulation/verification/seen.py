@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -76,7 +76,7 @@ class FaultObserver(Protocol):
 
     @property
     def return_takes(self) -> float:
-        """Seconds that clients which run again may take to open their sessions."""
+        """Seconds that clients which run again, or move, may take to open their sessions."""
 
     @property
     def look_takes(self) -> float:
@@ -91,6 +91,9 @@ class FaultObserver(Protocol):
 
     def sites(self, hosts: Sequence[ClientHost]) -> Mapping[ClientHost, SiteSeen]:
         """Looks at the sites of hosts of clients. One that cannot be looked at is missing."""
+
+    def connections(self, sites: Collection[str]) -> Mapping[str, Mapping[BrokerId, int]]:
+        """The open connections of sites, by site and broker. A site that cannot be looked at is missing."""
 
     def directions(
         self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]

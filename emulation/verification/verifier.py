@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from emulation.verification.asked import (
     BrokerState,
@@ -23,7 +23,7 @@ from emulation.verification.asked import (
     State,
     expect,
 )
-from emulation.verification.comparison import broker_differs, direction_differs, site_differs
+from emulation.verification.comparison import broker_differs, direction_differs, site_differs, whereabouts_differ
 from emulation.verification.findings import Finding, Question
 from emulation.verification.inquiry import Asked, Inquiry, takes
 from emulation.verification.questions import LogQuestions, asked_of_looks
@@ -244,11 +244,13 @@ class FaultVerifier:
 
     def _look_at_sites(self, due: Mapping[ClientHost, Inquiry]) -> None:
         begin = self._clock()
-        seen = self._observer.sites(list(due))
+        seen, moved = self._observer.sites(list(due)), self._observer.connections(_places(due.values()))
         for host, inquiry in due.items():
             asked, found = inquiry.asked, seen.get(host)
             assert isinstance(asked, ClientsState)
-            if found is None or (asked.away is None and not found.reachable):
+            if asked.whereabouts is not None and asked.away is None and _places([inquiry]) <= moved.keys():
+                self._note(inquiry, begin, whereabouts_differ(asked.whereabouts, moved))
+            elif found is None or (asked.away is None and not found.reachable):
                 why = "could not be looked at" if found is None else "was cut off"
                 inquiry.unverified = f"the site {why}"
                 self._again(inquiry)
@@ -293,6 +295,19 @@ class FaultVerifier:
         inquiry.due = self._clock() + max(1, round(self._observer.looks_again * SECOND))
 
 
+def _places(inquiries: Iterable[Inquiry]) -> set[str]:
+    """The sites at which moves are to have changed something."""
+    asked = (inquiry.asked for inquiry in inquiries)
+    wanted = (state.whereabouts for state in asked if isinstance(state, ClientsState))
+    return {
+        place.site
+        for whereabouts in wanted
+        if whereabouts is not None
+        for place in (whereabouts.found, whereabouts.left)
+        if place is not None
+    }
+
+
 def _end_of(inquiry: Inquiry, start: int | None) -> int | None:
     """The end of the stage that is looked at; None for one that has none."""
     end = inquiry.stage.end
@@ -309,6 +324,8 @@ def _late_look(inquiry: Inquiry, end: int | None, now: int, observer: FaultObser
 
 def _visible(stage: Stage) -> bool:
     """True when a stage differs from the one before it in something that can be seen from outside."""
+    if isinstance(stage.before, ClientsState) and stage.state == replace(stage.before, whereabouts=None):
+        return False  # where clients are has become uncertain
     return _outside(stage.before) != _outside(stage.state)
 
 
@@ -318,7 +335,7 @@ def _outside(state: State) -> object:
             return state.incarnation, state.down, state.paused, state.cores
         case DirectionState(properties):
             shaped = (properties.delay, properties.jitter, properties.loss, properties.rate)
-            return shaped, state.cut, state.corruption
-        case ClientsState(away, paused):
-            return away, paused
+            return shaped, state.cut, state.corruption, state.absent
+        case ClientsState():
+            return state
     return None

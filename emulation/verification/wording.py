@@ -23,6 +23,8 @@ def change_of(stage: Stage) -> StageChange:
     match stage.before, stage.state:
         case BrokerState() as before, BrokerState() as state:
             kind = _of_broker(before, state)
+        case DirectionState() as before, DirectionState() as state if before.absent != state.absent:
+            return StageChange(f"{'departure' if state.absent else 'arrival'} over {stage.target}", None)
         case DirectionState() as before, DirectionState() as state:
             kind = _of_direction(before, state)
         case ClientsState() as before, ClientsState() as state:
@@ -45,6 +47,9 @@ def _of_broker(before: BrokerState, state: BrokerState) -> FaultKind | HealKind:
 def _of_clients(before: ClientsState, state: ClientsState) -> FaultKind | HealKind:
     if before.away is not None:
         return HealKind.RETURN
+    if state.whereabouts is not None and state.whereabouts != before.whereabouts:
+        whole = state.whereabouts.found is not None and state.whereabouts.left is not None
+        return HealKind.ARRIVE if whole else FaultKind.MOVE
     return FaultKind.PAUSE if state.paused else HealKind.RESUME
 
 

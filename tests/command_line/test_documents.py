@@ -29,6 +29,7 @@ WITHOUT = {
     "hosts clean": "does something, and its exit code says whether it could",
     "hosts prepare": "does something; `hosts check` prints the result",
     "log": "prints records, each as JSON",
+    "move": "does something, and its exit code says whether it could",
     "open": "shows a page",
     "protocol new": "writes files",
     "publish": "does something, and its exit code says whether it could",

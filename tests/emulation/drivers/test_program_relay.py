@@ -21,9 +21,9 @@ from broker_service.transport.methods import SESSION
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import encode_client_frames, encode_first_frame
 from emulation.drivers import program_relay
-from emulation.drivers.driver import SiteEnd
 from emulation.drivers.instructions import Leave, Pause, Resume, Return, Start
 from emulation.drivers.program_relay import ProgramEnd, ProgramRelay, RelayConfig
+from emulation.drivers.site_end import SiteEnd
 from emulation.drivers.status import Connecting, DriverStatus, Ready, Report, Told
 from tests.broker_service.loopback import QUOTES, STOCK, STOCKS, WITHIN, Loopback, quote
 

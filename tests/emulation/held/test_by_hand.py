@@ -39,6 +39,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing() -> None:
     for fields, problem in (
         ({"kill": "B9"}, "no broker 'B9'"),
         ({"kill": "B1", "delay": "5ms"}, "does not belong to kill"),
+        ({"move": ["S1"], "to": "B2"}, "this scenario has no sites"),
         ({"explode": "B1"}, "explode"),
         ({"heal": "all"}, "nothing to heal"),
     ):

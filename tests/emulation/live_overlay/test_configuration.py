@@ -8,6 +8,7 @@ import pytest
 
 from broker_service.config import Limits
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
+from emulation.network.model import name_links
 from emulation.runtimes.host_overlay import host_configs
 from record.errors import HostError
 from record.service_time import ServiceTime
@@ -53,6 +54,19 @@ def test_settings_and_files_reach_every_broker() -> None:
     assert (config.listen, config.log) == (("unix:/sockets/B3",), "/logs/B3")
     assert (config.seed, config.variant) == (11, "one")
     assert (config.limits.heartbeat, config.service_time.mean) == (0.5, 0.001)
+
+
+def test_brokers_listen_on_access_links_and_where_sites_arrive_that_nobody_foresaw() -> None:
+    access = [Link("berlin", "B3"), Link("berlin", "B4")]
+    wired = replace(RING, brokers=(*RING.brokers, Broker("berlin")), links=(*RING.links, *access))
+    configs = host_configs(RING, SETTINGS, "run-1", files, wired=wired, access=access, everywhere=["0.0.0.0:7001"])
+    ends = {(names.link.a, names.link.b): names.addresses[1] for names in name_links(wired.links, "run-1")}
+    assert [configs.of(broker.id).listen[1:] for broker in RING.brokers] == [
+        ("0.0.0.0:7001",),
+        ("0.0.0.0:7001",),
+        ("0.0.0.0:7001", f"{ends['berlin', 'B3']}:7000"),
+        ("0.0.0.0:7001", f"{ends['berlin', 'B4']}:7000"),
+    ]
 
 
 def test_brokers_in_this_process_have_neither_files_nor_addresses() -> None:

@@ -18,10 +18,10 @@ from emulation.planning.plan import (
 )
 from record.errors import BadInputError, HostError
 from record.service_time import ServiceTime
-from scenario.loading import load
+from scenario.loading import load, load_text
 from scenario.workload.operations import OperationKind, read_operations
 from topology.files import save
-from topology.link_properties import Link
+from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
 
 SCENARIO = """
@@ -125,3 +125,31 @@ def test_a_broker_does_not_share_its_log_with_a_driver(tmp_path: Path) -> None:
     path.write_text(re.sub("topology: .*", f"topology: {{kind: file, path: {tmp_path / 'named.json'}}}", SCENARIO))
     with pytest.raises(BadInputError, match="topology: broker publishers: the name is that of a log"):
         make_plan(load(path))
+
+
+MOVES = """
+name: moves
+topology: {kind: line, brokers: 3, link: {delay: 1ms}}
+routing: {protocol: tid}
+workload:
+  publications: {source: stocks, publishers: 1, rate: 1/s, placement: [B1]}
+  subscriptions: {subscribers: 2, selectivity: 50%, placement: [B2]}
+clients:
+  sites: {berlin: {broker: B2, clients: S1, delay: 5ms, to_clients: {delay: 9ms}}, oslo: {broker: B3, clients: S2}}
+faults:
+  - {at: 1s, move: berlin, to: B3}
+  - {at: 2s, move: berlin, to: B1, handover: make before break}
+  - {at: 4s, move: berlin, to: B2}
+  - {at: 5s, move: berlin, to: B3}
+  - {at: 6s, move: S1, to: oslo}
+timeline: {join: 1s, run: 8s, drain: 1s}
+"""
+
+
+def test_access_links_of_planned_moves_are_wired_from_the_start() -> None:
+    (plan,) = make_plan(load_text(MOVES, "moves")).variants
+    up, down = LinkProperties(delay=0.005), LinkProperties(delay=0.009)
+    assert plan.later_access == (Link("berlin", "B3", up, down), Link("berlin", "B1", up, down))
+    assert [(link.a, link.b) for link in plan.networked.links[2:]] == [
+        ("berlin", "B2"), ("oslo", "B3"), ("berlin", "B3"), ("berlin", "B1"),
+    ]  # fmt: skip

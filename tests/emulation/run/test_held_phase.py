@@ -237,6 +237,34 @@ def test_the_saved_scenario_repeats_it_byte_for_byte(script: list[Request], tmp_
     assert (first.delivery, first.audit) == (second.delivery, second.audit)
 
 
+ROAMING = """
+name: held-sites
+topology: {kind: ring, brokers: 4, link: {delay: 2ms}}
+routing: {protocol: tid, publications: fixed}
+workload:
+  publications: {publishers: 1, rate: 5/s, placement: [B1]}
+  subscriptions: {subscribers: 3, selectivity: 100%, placement: [B2]}
+clients: {sites: {berlin: {broker: B2, clients: [S1, S2], delay: 5ms}, oslo: {broker: B3, clients: S3, delay: 8ms}}}
+brokers: {limits: {heartbeat: 100ms}}
+timeline: {join: 2s, run: 60s, held: 60s, drain: 2s}
+seed: 3
+"""
+
+
+def test_moves_by_hand_are_judged_and_repeated(tmp_path: Path) -> None:
+    script: list[Request] = [
+        step(3), FaultRequest({"move": ["berlin"], "to": "B4", "away": "200ms"}), step(3),
+        FaultRequest({"move": ["S2"], "to": "oslo", "handover": "announced"}), step(3),
+        FaultRequest({"move": ["oslo"], "to": "B1", "handover": "make before break", "overlap": "500ms"}), step(3),
+    ]  # fmt: skip
+    outcome, hold, summary = held(tmp_path / "held", ROAMING, script)
+    assert all(isinstance(answer, Done) for answer in hold.answers), hold.answers
+    assert summary.variants[0].delivery.verdicts == ["correct"]
+    faults = check(outcome.fidelity.variants[0], "planned faults that did not happen")
+    assert faults.verdict is FidelityVerdict.VALID, faults.detail
+    assert logs(again(outcome, tmp_path / "again")) == logs(outcome)
+
+
 def test_a_publication_that_nobody_logged_is_spurious(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_deployment, "SimulatedHands", UnloggedHands)
     _, _, summary = held(tmp_path)

@@ -1,8 +1,8 @@
 """Faults of real brokers and links that do not happen: the verifier looks from outside, finds that, and names them.
 
-One run of a few seconds with brokers as processes. A cut that cuts nothing and a pause that does not pause are planted
-beside a kill that does kill. What is looked at (echoes that come through, the state and the age of a process) does not
-depend on how fast the host is.
+One run of a few seconds with brokers as processes. A cut that cuts nothing, a pause that does not pause and an access
+link that is still there when its site has moved are planted beside a kill that does kill. What is looked at (echoes
+that come through, the state and the age of a process) does not depend on how fast the host is.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ pytestmark = [
 
 SCENARIO = """
 name: real
-topology: {kind: line, brokers: 3, link: {delay: 2ms}}
+topology: {kind: line, brokers: 4, link: {delay: 2ms}}
 routing: {protocol: tid}
 workload: {operations: [{at: 0s, client: C, broker: B1, id: c, subscribe: "[class,eq,'A']"}]}
+clients: {sites: {home: {broker: B1, clients: C, delay: 2ms}}}
 timeline: {join: 200ms, run: 2500ms, drain: 200ms}
 brokers: {limits: {heartbeat: 200ms, reconnect_last: 200ms}}
 faults:
   - {at: run+200ms, link_down: B1-B2, for: 1500ms}
   - {at: run+200ms, pause: B2, for: 1500ms}
   - {at: run+200ms, kill: B3, for: 1500ms}
+  - {at: run+200ms, move: home, to: B4}
 seed: 1
 """
 
@@ -65,3 +67,6 @@ def test_real_faults_that_do_not_happen_are_named(
     assert "link_down of B2->B1 at 0.4 s: " in found.detail
     assert "pause of B2 at 0.4 s: it goes on working" in found.detail
     assert "kill of B3 at 0.4 s" not in found.detail
+    assert "departure over home->B1 at 0.4 s: " in found.detail
+    assert "departure over B1->home at 0.4 s: " in found.detail
+    assert "over home->B4" not in found.detail
