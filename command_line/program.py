@@ -23,7 +23,6 @@ from command_line.options import (
     host,
     hosts,
     moves,
-    multicast,
     protocol,
     runs,
     saturation,
@@ -65,7 +64,6 @@ for _commands in (
     topology,
     workload,
     hosts,
-    multicast,
     protocol,
     guidance,
 ):

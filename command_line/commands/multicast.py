@@ -1,4 +1,4 @@
-"""`brokerlab multicast`: MEDYM's functions on distances from a file."""
+"""`brokerlab topology multicast`: MEDYM's functions on distances from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`brokerlab multicast`: next hops that MEDYM's functions choose, without running anything."""
+"""`brokerlab topology multicast`: next hops that MEDYM's functions choose, without running anything."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ app = typer.Typer()
 
 @app.command(
     epilog=epilog(
-        "brokerlab multicast latencies.csv --server B1 --destinations B2,B5,B7",
-        "brokerlab multicast latencies.csv --server B1 --destinations all --algorithm mst --json",
-        "brokerlab multicast latencies.csv --server B1 --destinations all --algorithm balanced --overloaded B2,B3",
+        "brokerlab topology multicast delays.csv --server B1 --destinations B2,B5,B7",
+        "brokerlab topology multicast delays.csv --server B1 --destinations all --algorithm mst --json",
+        "brokerlab topology multicast delays.csv --server B1 --destinations B2,B3 --algorithm balanced --overloaded B2",
         codes={ExitCode.CORRECT: "printed"} | BAD_INPUT,
     )
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HELP_OPTIONS, epilog
+from command_line.options import multicast
 from command_line.options.shared import JsonOption, answer
 from record.exit_codes import ExitCode
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings=HELP_OPTIONS,
 )
+app.add_typer(multicast.app)
 
 SourceArgument = Annotated[
     str,

@@ -129,7 +129,7 @@ RULES = (
     Rule(".*", r"brokerlab emulate .*--runtime simulated --no-spark", _HERE),
     Rule(".*", r"(\.venv/bin/)?brokerlab emulate", _REAL),
     Rule(".*", r"brokerlab check scenarios/cyclic-30", ExecutedBy("tests/command_line/commands/test_check.py")),
-    Rule(".*", r"brokerlab (baseline|compare|multicast|query|replay|report|topology|workload) ", _HERE),
+    Rule(".*", r"brokerlab (baseline|compare|query|replay|report|topology|workload) ", _HERE),
     Rule(".*", r"docker-compose run --rm emulator doctor", ExecutedBy("tests/setup/test_compose.py")),
     Rule(".*", r"docker-compose run --rm emulator emulate", _REAL),
     Rule("docs/docker-compose.md", r"docker-compose ", _CLUSTER),

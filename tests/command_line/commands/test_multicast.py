@@ -1,4 +1,4 @@
-"""`brokerlab multicast`: what it prints, and how it ends."""
+"""`brokerlab topology multicast`: what it prints, and how it ends."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LINE = "ms,A,B,C,D\nA,0,1,2,11\nB,1,0,1,10\nC,2,1,0,9\nD,11,10,9,0\n"
 
 
 class Multicast:
-    """`brokerlab multicast` on a file of distances, run in this process."""
+    """`brokerlab topology multicast` on a file of distances, run in this process."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
         self._capsys, self._monkeypatch, self.file = capsys, monkeypatch, file
 
     def __call__(self, *options: str) -> tuple[int, str]:
         """Exit code, and what was printed."""
-        self._monkeypatch.setattr(sys, "argv", ["brokerlab", "multicast", str(self.file), *options])
+        self._monkeypatch.setattr(sys, "argv", ["brokerlab", "topology", "multicast", str(self.file), *options])
         with pytest.raises(SystemExit) as ended:
             cli.main()
         printed = self._capsys.readouterr()
