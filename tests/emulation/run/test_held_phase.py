@@ -107,7 +107,7 @@ class UnloggedHands(SimulatedHands):
             super().issue(operation)
             return
         inside: Any = self._issue.__self__  # type: ignore[attr-defined]  # the deployment
-        session = inside._clients._clients[PUBLISHERS]._sessions[operation.broker]
+        session = inside._clients._opened[PUBLISHERS].sessions[operation.broker]
         body = ready(operation).body
         inside._events.after(1.0, lambda: session.submit(operation.client, Operation.PUBLISH, operation.id, body, 0))
 
