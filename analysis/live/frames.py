@@ -22,6 +22,8 @@ class Strike(msgspec.Struct, frozen=True, array_like=True):
     """Seconds as frames count them, with decimals."""
     site: int = -1
     """Number of the site that it is at, of a fault of a site, of its access link or of one of its clients; else -1."""
+    to: int = -1
+    """Number of the broker at which a site that moves has arrived; -1 for everything else."""
 
 
 class SiteSecond(msgspec.Struct, frozen=True, array_like=True):
@@ -80,7 +82,7 @@ class ShownSite(msgspec.Struct, frozen=True, array_like=True):
 
     name: str
     broker: int
-    """Number of its broker."""
+    """Number of the broker at which it begins."""
     clients: int
     """Number of the clients that are on it."""
     access: str

@@ -1,6 +1,7 @@
 """Sites of clients on the map: their access links in words, and what goes over them and is left unread, by the second.
 
-1. A site stands at its broker. Faults of its clients and of its access link are shown at the site.
+1. A site stands at its broker; one that moves, at its new broker from its arrival on. Faults of its clients and of its
+   access links are shown at the site.
 2. A publication counts for its access link when the client hands it over, and a notification when its broker passes it
    on.
 3. Of clients that read at a rate, what their broker has passed on and they have neither read nor lost is unread. The
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.live.frames import ShownSite, SiteSecond
+from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from record.unread import UNREAD
 from topology.link_properties import LinkDirection, LinkProperties
@@ -20,6 +22,9 @@ from topology.sites import Site
 
 NO_SITE = -1
 """The number that stands for a place which is no site."""
+NO_BROKER = -1
+"""The number that stands for no broker."""
+_HALVES_OF_A_MOVE = frozenset({FaultKind.MOVE, HealKind.ARRIVE})
 _COUNTED = frozenset({Event.PUBLISH, Event.NOTIFIED, Event.DELIVERED, Event.DROPPED})
 
 
@@ -42,15 +47,28 @@ class SitesOfVariant:
     def __init__(self, sites: Sequence[Site], brokers: Mapping[str, int]) -> None:
         """`brokers` has the numbers of brokers."""
         self.shown = [_shown(site, brokers[site.broker]) for site in sites]
+        self._brokers = brokers
+        self._names = {site.name: number for number, site in enumerate(sites)}
         self._slow = [site.reads_slowly for site in sites]
         self._of_client = {client: number for number, site in enumerate(sites) for client in site.clients}
         self._of_place = self._of_client | {
-            place: number for number, site in enumerate(sites) for place in _places(site)
+            place: number for number, site in enumerate(sites) for place in _places(site.name, site.broker)
         }
 
     def at(self, place: str) -> int:
         """The site that a fault's place is, or is a client or an access link of."""
         return self._of_place.get(place, NO_SITE)
+
+    def arrival(self, record: TraceRecord) -> int:
+        """The broker at which a site that moves has arrived by a record of a fault or its heal; `NO_BROKER` by others.
+
+        From the beginning of a move on, the names of the access link to the new broker are known as well.
+        """
+        site, goal = self._names.get(record.peer or ""), record.to or ""
+        if record.text not in _HALVES_OF_A_MOVE or site is None or goal not in self._brokers:
+            return NO_BROKER
+        self._of_place |= dict.fromkeys(_places(self.shown[site].name, goal), site)
+        return self._brokers[goal] if record.text == HealKind.ARRIVE else NO_BROKER
 
     def of(self, record: TraceRecord) -> int:
         """The site at which a record counts."""
@@ -82,9 +100,9 @@ def _shown(site: Site, broker: int) -> ShownSite:
     return ShownSite(site.name, broker, len(site.clients), access_in_words(site), site.reads if site.reads else 0.0)
 
 
-def _places(site: Site) -> Iterator[str]:
-    up = LinkDirection(site.name, site.broker)
-    yield site.name
+def _places(site: str, broker: str) -> Iterator[str]:
+    up = LinkDirection(site, broker)
+    yield site
     yield from (f"{up.source}-{up.target}", f"{up.target}-{up.source}", str(up), str(up.reverse))
 
 

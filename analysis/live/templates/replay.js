@@ -92,7 +92,10 @@ class Replay {
   }
 
   drawChosen(chart) {
-    const { chosen, variant } = this, title = this.part("chosen-title"), key = chosen && (chosen.pair?.key ?? `broker ${chosen.broker} ${chosen.sites ?? ""}`);
+    const { chosen, variant } = this, title = this.part("chosen-title");
+    // A site that was chosen by itself stays chosen where it goes.
+    if (chosen?.sites?.length === 1) chosen.broker = brokerOf(variant, chosen.sites[0], variant.at(this.now));
+    const key = chosen && (chosen.pair?.key ?? `broker ${chosen.broker} ${chosen.sites ?? ""}`);
     if (chosen && this.course?.key !== `${variant.name} ${variant.version} ${key}`) {
       this.course = { key: `${variant.name} ${variant.version} ${key}`, ...courseOf(variant, chosen) };
     }
@@ -123,7 +126,7 @@ class Replay {
         (!missing ? "." : ended ? `; never arrived: ${number(missing)} (the verdict says whether they had to).` : `; not arrived yet: ${number(missing)}.`));
     this.set("verdict", this.over && variant.verdict ? `The judge, of the whole run: ${variant.verdict}` : "");
     const struck = counted.strikes.filter(({ at }) => at <= now).slice(-LAST_EVENTS);
-    const words = struck.map(({ at, kind, where }) => `${this.clock(at)}: ${kind.replace("_", " ")} ${where}`);
+    const words = struck.map(({ at, kind, where, to }) => `${this.clock(at)}: ${kind.replace("_", " ")} ${where}${to >= 0 ? ` at ${variant.names[to]}` : ""}`);
     this.part("of-sites").hidden = !variant.sites.length;
     if (counted.changes) words.unshift(`${there.length} links, ${this.inParts(there)}`);
     this.set("events", words.join("; "));

@@ -81,9 +81,9 @@ class SeenVariant {
       for (const [link, count] of frame.queues ?? []) count ? waiting.set(link, count) : waiting.delete(link);
       for (const count of waiting.values()) counted.queue[second] = Math.max(counted.queue[second], count);
       if (active.size) counted.shades.push(second);
-      for (const [kind, where, begins, at, site] of frame.strikes ?? []) {
+      for (const [kind, where, begins, at, site, to] of frame.strikes ?? []) {
         if (site >= 0) this.siteOfPlace.set(where, site);
-        counted.strikes.push({ kind, where, begins, at });
+        counted.strikes.push({ kind, where, begins, at, site, to });
         if (kind === "appeared" || kind === "vanished") continue;
         begins ? active.set(where, kind) : active.delete(where);
       }
@@ -122,7 +122,8 @@ class SeenVariant {
 
   strike(cursor, strikes, time) {
     for (; cursor.struck < strikes.length && strikes[cursor.struck].at <= time; cursor.struck++) {
-      const { kind, where, begins, at } = strikes[cursor.struck];
+      const { kind, where, begins, at, site, to } = strikes[cursor.struck];
+      if (to >= 0) cursor.moved.set(site, to);
       if (kind === "vanished") cursor.absent.add(where);
       else if (kind === "appeared") { cursor.absent.delete(where); cursor.appeared.set(where, at); cursor.newest = at; }
       else begins ? cursor.down.set(where, kind) : cursor.down.delete(where);
@@ -140,7 +141,7 @@ class SeenVariant {
     }
     return {
       time: -Infinity, place: 0, struck: 0, sentAt: NaN, newest: -Infinity, sent: new Map(), waiting: new Map(), work: new Map(), down: new Map(),
-      absent, appeared: new Map(), access: new Map(), unread: new Map(), dropped: new Map(),
+      absent, appeared: new Map(), access: new Map(), unread: new Map(), dropped: new Map(), moved: new Map(),
     };
   }
 
@@ -162,7 +163,7 @@ class SeenVariant {
 
 function copied(cursor, time) {
   const copy = { ...cursor, time };
-  for (const name of ["sent", "waiting", "work", "down", "appeared", "access", "unread", "dropped"]) copy[name] = new Map(cursor[name]);
+  for (const name of ["sent", "waiting", "work", "down", "appeared", "access", "unread", "dropped", "moved"]) copy[name] = new Map(cursor[name]);
   copy.absent = new Set(cursor.absent);
   return copy;
 }

@@ -3,8 +3,8 @@
 const SITE = 4.5, SITE_AWAY = 17, SITE_MARGIN = 12, DIRECTIONS = 16, SITES_APART = 0.62, MOST_SITES_OF_BROKER = 8, ROOM_OF_NODE = 2300, NAMED_SITES = 14, NAMES_TOLD = 6;
 const ACCESS_FAULTS = { link_down: "cut", flap: "cut", degrade: "poor", corrupt: "poor" };
 
-// The broker of a site at a moment: a number of `moved`, by site, or the one that it begins at.
-function brokerOf(variant, site, moment) { return moment.moved?.get(site) ?? variant.sites[site][1]; }
+// The broker of a site at a moment: the one at which it arrived last, or the one that it begins at.
+function brokerOf(variant, site, moment) { return moment.moved.get(site) ?? variant.sites[site][1]; }
 
 // Marks: each is of some sites of one broker, at a place of the canvas.
 function siteMarks(variant, at, moment, width, height, radius) {
@@ -59,7 +59,7 @@ function siteState(variant, moment, mark) {
     if (!mark.sites.includes(site)) continue;
     if (ACCESS_FAULTS[kind]) state.access = state.access === "cut" ? "cut" : ACCESS_FAULTS[kind];
     else if (where === variant.sites[site][0]) state.down = kind;
-    else state.clients++;
+    else if (kind !== "move") state.clients++;
   }
   return state;
 }
@@ -82,7 +82,7 @@ function drawSites({ pen, colours, width, height }, variant, at, moment, chosen,
 }
 
 function drawSite(pen, colours, mark, variant, named, isChosen, width) {
-  const { x, y, half, down, clients, slow, unread, one } = mark, stopped = down && down !== "pause";
+  const { x, y, half, down, clients, slow, unread, one } = mark, stopped = down && down !== "pause" && down !== "move";
   pen.beginPath();
   pen.rect(x - half, y - half, 2 * half, 2 * half);
   pen.fillStyle = down || !one ? colours.ground : slow && unread ? colours.some : colours.broker;

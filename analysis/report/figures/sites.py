@@ -34,6 +34,8 @@ class SeenSite:
     """A site, and what befell it."""
 
     site: ShownSite
+    stays: Sequence[str]
+    """Names of the brokers that it was at, in order; several of a site that moves, which is drawn at the last one."""
     faults: Mapping[str, int]
     """Faults of the site, of its access link and of its clients, by their kind."""
     unread: int
@@ -53,6 +55,8 @@ class SeenSite:
         reads = f", each reading {site.reads:.4g} a second" if site.reads else ""
         lines = [f"{site.name}: {site.clients:,} {'client' if site.clients == 1 else 'clients'}{reads}"]
         lines.append(f"access link {site.access}")
+        if len(self.stays) > 1:
+            lines.append(f"at {', then '.join(self.stays)}")
         if self.faults:
             struck = (kind.replace("_", " ") + (f" ({n} times)" if n > 1 else "") for kind, n in self.faults.items())
             lines.append(f"struck by {', '.join(struck)}")
@@ -68,15 +72,19 @@ def seen_sites(variant: ShownVariant) -> list[SeenSite]:
     faults: defaultdict[int, Counter[str]] = defaultdict(Counter)
     unread: Counter[int] = Counter()
     dropped: Counter[int] = Counter()
+    names = [broker.name for broker in variant.overlay.brokers]
+    stays = [[names[site.broker]] for site in variant.overlay.sites]
     for frame in variant.frames:
         for strike in frame.strikes:
             if strike.begins and strike.site >= 0:
                 faults[strike.site][strike.kind] += 1
+            if strike.to >= 0:
+                stays[strike.site].append(names[strike.to])
         for second in frame.sites:
             unread[second.site] += second.unread
             dropped[second.site] += second.dropped
     return [
-        SeenSite(site, faults[number], unread[number], dropped[number])
+        SeenSite(site, stays[number], faults[number], unread[number], dropped[number])
         for number, site in enumerate(variant.overlay.sites)
     ]
 
@@ -84,11 +92,10 @@ def seen_sites(variant: ShownVariant) -> list[SeenSite]:
 def draw_sites(
     svg: Element, sites: Sequence[SeenSite], overlay: Overlay, places: Mapping[str, Position], radius: float
 ) -> None:
-    """Draws the sites of a variant, whose brokers are numbered in the order of `places`."""
+    """Draws the sites of a variant, each at the broker that it was at last."""
     at: defaultdict[str, list[SeenSite]] = defaultdict(list)
-    names = list(places)
     for seen in sites:
-        at[names[seen.site.broker]].append(seen)
+        at[seen.stays[-1]].append(seen)
     links: defaultdict[str, list[float]] = defaultdict(list)
     for link in overlay.links if at else ():
         for one, other in ((link.a, link.b), (link.b, link.a)):

@@ -12,13 +12,18 @@ import pytest
 
 from analysis.live.frames import ShownSite, ShownVariant
 from analysis.live.page import replay_page
+from analysis.live.tally import VariantTally
 from analysis.report.figures.sites import MOST_OF_A_BROKER, SeenSite, draw_sites, seen_sites
 from analysis.report.replayed import replay_of
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
+from record.log import Event, TraceRecord
+from record.time_units import SECOND
 from scenario.loading import load_text
 from tests.analysis.live.test_page import CHROMIUM, shown
+from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
+from topology.sites import Site
 
 SCENARIO = """
 name: seen
@@ -38,9 +43,13 @@ faults:
   - {at: 2s, crash: S1, for: 1s}
   - {at: 4s, link_down: rome-B2, for: 1s}
   - {at: 6s, vanish: berlin, for: 1s}
+  - {at: 8s, move: rome, to: B1, away: 500ms}
 timeline: {join: 2s, run: 8s, drain: 2s}
 seed: 4
 """
+
+
+TWO_BROKERS = Overlay("two", (Broker("B1"), Broker("B2")), (Link("B1", "B2", LinkProperties(0.004)),))
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +101,40 @@ def test_a_slow_reader_leaves_unread_what_its_broker_passed_on_and_it_neither_re
     assert market.in_words == "market: 2 clients\naccess link 15 ms"
 
 
+def test_a_site_that_moves_is_drawn_where_it_arrived(variant: ShownVariant) -> None:
+    *_, rome = seen_sites(variant)
+    assert rome.stays == ["B2", "B1"]
+    assert rome.in_words.startswith("rome: 3 clients\naccess link 10 ms\nat B2, then B1\nstruck by link down, move")
+    svg = Element("svg")
+    draw_sites(svg, [rome], TWO_BROKERS, {"B1": (100, 50), "B2": (500, 50)}, 13.0)
+    (square,) = svg.iter("rect")
+    assert float(square.get("x", "")) < 200
+
+
+def test_faults_of_the_new_access_link_are_at_the_site_and_clients_change_no_broker(tmp_path: Path) -> None:
+    berlin, oslo = (Site(name, "B1", (name[0],), LinkProperties(), LinkProperties()) for name in ("berlin", "oslo"))
+    tally = VariantTally("base", TWO_BROKERS, {}, 1.0, 1, sites=[berlin, oslo])
+    made = [
+        (Event.FAULT, "move", "b", "oslo"), (Event.HEALED, "arrive", "b", "oslo"),
+        (Event.FAULT, "move", "oslo", "B2"), (Event.FAULT, "link_down", "oslo-B2", None),
+        (Event.HEALED, "arrive", "oslo", "B2"),
+    ]  # fmt: skip
+    for second, (event, kind, place, goal) in enumerate(made):
+        tally.add(TraceRecord(second * SECOND, "emulator", "base", event, peer=place, text=kind, to=goal))
+    strikes = [strike for frame in tally.shown(0).frames for strike in frame.strikes]
+    assert [(strike.site, strike.to) for strike in strikes] == [(0, -1), (0, -1), (1, -1), (1, -1), (1, 1)]
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_a_page_shows_each_site_or_their_number_where_there_is_no_room(run: Path, tmp_path: Path) -> None:
     page = replay_page(replay_of(run)).replace("root.dataset.ready", f"{_LOOKED_AT} root.dataset.ready")
     text = shown(page, tmp_path, 500)
     (found,) = re.findall(r"<title>(.*?)</title>", text.split("</body>")[0], re.DOTALL)[-1:]
-    wide, narrow, crashed, cut = json.loads(html.unescape(found))
+    wide, narrow, crashed, cut, there = json.loads(html.unescape(found))
     assert sorted(wide) == [[0], [1], [2], [3]]
     assert narrow == [[0], [1, 2, 3]]
     assert (crashed, cut) == (1, "cut")
+    assert there == [[1, "move"], [0, ""], [1, ""]]
     assert "oslo at B2 (1 client, each reading 2 a second; access link 10 ms, 0.5% loss):" in text
 
 
@@ -111,6 +145,7 @@ const seen = replay.variant, marks = (time, width, height) =>
 const state = (place, after) => siteState(seen, seen.at(seen.zero + after), { sites: [place] });
 const looked = [marks(seen.zero, 700, 500), marks(seen.zero, 90, 90)].map(all => all.map(mark => mark.sites));
 looked.push(state(1, 0.5).clients, state(3, 2.5).access);
+looked.push([6.2, 7, 2].map(after => [brokerOf(seen, 3, seen.at(seen.zero + after)), state(3, after).down]));
 replay.chosen = { sites: [2], broker: 1 };
 replay.draw();
 const told = document.createElement("title");
@@ -122,7 +157,7 @@ document.body.append(told);
 @pytest.mark.parametrize(("count", "squares"), [(MOST_OF_A_BROKER, MOST_OF_A_BROKER), (MOST_OF_A_BROKER + 1, 1)])
 def test_a_drawing_has_one_square_for_the_sites_of_a_crowded_broker(count: int, squares: int) -> None:
     svg = Element("svg")
-    sites = [SeenSite(ShownSite(f"site{n}", 0, 1, "5 ms", 2.0), {}, 3, 0) for n in range(count)]
+    sites = [SeenSite(ShownSite(f"site{n}", 0, 1, "5 ms", 2.0), ["B1"], {}, 3, 0) for n in range(count)]
     draw_sites(svg, sites, Overlay("one", (Broker("B1"),), ()), {"B1": (200.0, 160.0)}, 13.0)
     drawn = [*svg.iter("rect")]
     assert len(drawn) == squares
