@@ -36,10 +36,17 @@ class Replay {
       }
       this.variants.get(given.name).take(given);
     }
+    if (this.live && state.scenario) this.entitle(state.scenario);
     this.tellAwaited(state.awaited_hosts ?? []);
     this.part("variant").value = this.current ?? "";
     this.part("variant").parentElement.hidden = this.variants.size < 2;
     this.offerPublications();
+  }
+
+  // The name of the scenario, which a page that was opened before the run began does not know.
+  entitle(scenario) {
+    document.title = `${scenario}: live`;
+    document.querySelector("h1").textContent = scenario;
   }
 
   // Hosts whose logs are missing, so that nobody takes a part of the overlay for the whole.
