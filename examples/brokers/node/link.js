@@ -1,188 +1,137 @@
-// One end of a link to a neighbour, resumed without loss or repetition when a stream breaks: the service BrokerLink.
-//
-// 1. Messages to one incarnation of the neighbour are counted from 1, and kept until it has acknowledged them.
-// 2. A stream begins with a hello of each end: its own incarnation, the neighbour's as it knows it, and how many messages
-//    of that one it has handled. What the neighbour sent beyond them travels again. The end that did not dial answers.
-// 3. A neighbour with another incarnation knows nothing: what was meant for the former one is dropped.
-// 4. A neighbour that is silent for three beats is given up.
+// One end of a link to a neighbour: lines of JSON over TCP, resumed without loss or repetition when a stream breaks.
 'use strict';
-const grpc = require('@grpc/grpc-js');
+const { once } = require('node:events');
+const net = require('node:net');
+const readline = require('node:readline');
 const { now } = require('./log.js');
-const { LINK, Neighbour, bind } = require('./wire.js');
 
-const ACKNOWLEDGE_AFTER = 100;  // ms, or a quarter of the window
 const SILENT_BEATS = 3;
-const KINDS = ['', 'advertise', 'unadvertise', 'subscribe', 'unsubscribe', 'publish', 'control'];
-const LARGEST = { 'grpc.max_receive_message_length': 64 << 20, 'grpc.max_send_message_length': 64 << 20 };
-const bytes = ({ body, header }) => (body?.length || 0) + (header?.length || 0);
+const MOST_KEPT = 100000;
+const endpoint = (address) => ({ host: address.split(':')[0], port: address.split(':')[1] });
 
-class Link {
-  constructor(broker, { neighbour, local, remote, dial, appearance = 1 }, log, router) {
-    Object.assign(this, { broker, limits: broker.limits, neighbour, local, remote, dials: dial, appearance, log, router });
-    Object.assign(this, { up: false, queue: [], flight: [], sent: 0, publications: 0, dropped: 0 });
-    Object.assign(this, { incarnation: 0, acknowledged: 0, handled: 0, wait: this.limits.reconnect_first });
-    this.beats = setInterval(() => this.beat(), this.limits.heartbeat * 1000);
+/** Bytes within JSON. */
+function packed(key, value) { return Buffer.isBuffer(this[key]) ? { base64: this[key].toString('base64') } : value; }
+const unpacked = (_key, value) => (value?.base64 === undefined ? value : Buffer.from(value.base64, 'base64'));
+
+exports.Link = class {
+  constructor(broker, { neighbour, local, remote, dial: dials }, log, router) {
+    Object.assign(this, { broker, neighbour, local, remote, dials, log, router });
+    Object.assign(this, { up: false, incarnation: 0, kept: [], flying: 0, acknowledged: 0 });
+    Object.assign(this, { handled: 0, sent: 0, publications: 0, dropped: 0 });
+    setInterval(() => this.beat(), broker.limits.heartbeat * 1000);
   }
 
   /** Passes a message on, or keeps it until the link is up. */
   send(message) {
-    if (this.queue.length >= this.limits.link_queue) return this.drop([message], 'queue full');
-    this.queue.push({ message, since: now() });
-    return this.pump();
+    if (this.kept.length >= MOST_KEPT) this.drop(message, 'too many messages wait');
+    else this.kept.push({ message, since: now() });
+    if (this.up) this.pump();
   }
 
+  /** Sends what was never sent. */
   pump() {
-    while (this.up && this.writable && this.queue.length && this.flight.length < this.limits.window) {
-      const { message, since } = this.queue.shift();
-      const { kind, id, hops } = message;
-      this.flight.push(message);
+    while (this.flying < this.kept.length) {
+      const { message, since } = this.kept[this.flying];
+      this.flying += 1;
       this.sent += 1;
-      this.publications += kind === 'publish';
-      this.log.note('sent', { kind, id, peer: this.neighbour, hops, queue: this.queue.length, duration: now() - since,
-        bytes: bytes(message) });
-      this.write([message]);
+      this.publications += message.kind === 'publish';
+      const bytes = this.write({ message });
+      this.note('sent', message, { queue: this.kept.length - this.flying, duration: now() - since, bytes });
     }
   }
 
-  drop(messages, text) {
-    this.dropped += messages.length;
-    for (const { kind, id, hops } of messages) this.log.note('dropped', { kind, id, peer: this.neighbour, hops, text });
+  drop(message, text) {
+    this.dropped += 1;
+    this.note('dropped', message, { text });
   }
 
-  // Streams
+  note(event, { kind, id, hops }, fields) { this.log.note(event, { kind, id, peer: this.neighbour, hops, ...fields }); }
 
   async open() {
     if (this.dials) return this.dial();
-    this.server = new grpc.Server(LARGEST);
-    this.server.addService(LINK, { Link: (call) => this.watch(call) });
-    return bind(this.server, this.local);
+    return once(net.createServer((socket) => this.serve(socket)).listen(endpoint(this.local)), 'listening');
   }
 
   dial() {
-    const client = new Neighbour(this.remote, grpc.credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1, ...LARGEST });
-    this.take(client.Link());
-    this.watch(this.call).once('status', () => {
-      client.close();
-      if (this.closed) return;
-      this.retry = setTimeout(() => this.dial(), this.wait * 1000);
-      this.wait = Math.min(2 * this.wait, this.limits.reconnect_last);
-    });
-    this.hello();
+    const socket = net.connect({ ...endpoint(this.remote), localAddress: endpoint(this.local).host });
+    socket.on('close', () => setTimeout(() => this.dial(), this.broker.limits.reconnect_first * 1000));
+    this.serve(socket);
   }
 
-  watch(call) {
-    for (const event of ['end', 'cancelled', 'error', 'close']) call.on(event, () => this.call === call && this.end());
-    return call.on('drain', () => this.call === call && this.pump(this.writable = true)).on('data', (frame) => {
-      try { this.receive(call, frame); } catch ({ message: details }) {
-        console.error(`link to ${this.neighbour}: ${details}`);
-        this.refuse(call, { code: grpc.status.FAILED_PRECONDITION, details });
+  /** Serves a stream. A new one means that the neighbour has given the former one up. */
+  serve(socket) {
+    const { broker: { id, incarnation }, incarnation: known } = this;
+    this.end();
+    Object.assign(this, { socket, silent: 0 });  // beats, not seconds: a machine that stops has heard nobody
+    readline.createInterface({ input: socket }).on('error', () => {}).on('line', (line) => {
+      try { if (this.socket === socket) this.receive(JSON.parse(line, unpacked), Buffer.byteLength(line) + 1); } catch (error) {
+        console.error(`link to ${this.neighbour}: ${error.message}`);
+        socket.destroy();
       }
     });
-  }
-
-  /** Serves a stream. A new one means that the former one was given up. */
-  take(call) {
-    this.end();
-    Object.assign(this, { call, writable: true, silent: 0 });  // beats, not seconds: a machine that stops has heard nobody
-  }
-
-  refuse(call, status) {
-    if (call.cancel) call.cancel();
-    else call.emit('error', status);
+    socket.setNoDelay().on('error', () => {}).on('close', () => this.socket === socket && this.end());
+    this.write({ hello: { id, incarnation, known } });
   }
 
   end() {
-    const { call, up } = this;
-    Object.assign(this, { call: undefined, up: false });
-    if (call) this.refuse(call, { code: grpc.status.CANCELLED, details: 'the stream was given up' });
+    const { socket, up } = this;
+    Object.assign(this, { socket: undefined, up: false });
+    socket?.destroy();
     if (!up) return;
     this.log.note('link_down', { peer: this.neighbour, count: this.incarnation });
     this.router.linkDown();
   }
 
   beat() {
-    if (this.call && (this.silent += 1) > SILENT_BEATS) this.end();
-    else this.acknowledge();
+    if (this.socket && (this.silent += 1) > SILENT_BEATS) this.end();
+    else if (this.up) this.write({});
   }
 
-  // Frames
-
-  hello() {
-    const { broker: { id, incarnation, protocol }, incarnation: known, handled, appearance } = this;
-    this.call.write({ hello: { broker: id, incarnation, protocol, neighbour_incarnation: known, handled, appearance } });
+  write(frame) {
+    const line = Buffer.from(`${JSON.stringify({ ...frame, handled: this.handled }, packed)}\n`);
+    this.socket.write(line);
+    return line.length;
   }
 
-  receive(call, { hello, messages, acknowledged }) {
-    if (hello) return this.greet(call, hello);
-    if (call !== this.call || !this.up) throw new Error('no hello came');
+  receive({ hello, message, handled }, bytes) {
+    if (hello) this.greet(hello, handled);
+    else if (this.up) this.release(handled);
+    else throw new Error('no hello came');
     this.silent = 0;
-    this.release(Number(acknowledged));
-    for (const message of messages) this.router.receive(this, { ...message, kind: KINDS[message.kind] }, bytes(message));
-    this.handled += messages.length;
-    this.unacknowledged += messages.length;
-    if (this.unacknowledged >= (this.limits.window >> 2 || 1)) return this.acknowledge();
-    return messages.length && (this.later ??= setTimeout(() => this.acknowledge(), ACKNOWLEDGE_AFTER));
+    if (!message) return;
+    this.router.receive(this, message, bytes);
+    this.handled += 1;
+    if (this.up) this.write({});
   }
 
-  greet(call, { broker, protocol, appearance, incarnation: sent, neighbour_incarnation: known, handled }) {
-    const { incarnation: former, flight } = this;
-    const incarnation = Number(sent);
-    if (this.up && call === this.call) throw new Error('a hello amid a stream');
-    if (broker !== this.neighbour || protocol !== this.broker.protocol || (Number(appearance) || 1) !== this.appearance
-      || incarnation < former) throw new Error(`hello of ${broker}, incarnation ${incarnation} and appearance ${appearance}, by ${protocol}`);
-    if (!this.dials) this.take(call);
-    if (!this.dials) this.hello();
-    this.wait = this.limits.reconnect_first;
+  greet({ id, incarnation, known }, handled) {
+    const former = this.incarnation;
+    if (id !== this.neighbour || !(incarnation >= former)) throw new Error(`hello of ${id}, incarnation ${incarnation}`);
     if (incarnation !== former) {
-      this.drop([...flight, ...this.queue.map(({ message }) => message)], 'neighbour restarted');
-      Object.assign(this, { incarnation, acknowledged: 0, handled: 0, flight: [], queue: [] });
+      for (const { message } of this.kept) this.drop(message, 'the neighbour was restarted');
+      Object.assign(this, { incarnation, kept: [], flying: 0, acknowledged: 0, handled: 0 });
     } else {
-      this.release(Number(known) === this.broker.incarnation ? Number(handled) : 0);
-      for (const message of flight) this.write([message]);
+      if (known === this.broker.incarnation) this.release(handled);
+      for (const { message } of this.kept.slice(0, this.flying)) this.write({ message });
     }
-    Object.assign(this, { up: true, silent: 0, unacknowledged: 0 });
+    this.up = true;
     this.log.note('link_up', { peer: this.neighbour, count: incarnation });
-    if (incarnation !== former) this.router.begin(this, former !== 0);
+    if (incarnation !== former) this.router.begin(this);
     this.pump();
-  }
-
-  acknowledge() {
-    clearTimeout(this.later);
-    Object.assign(this, { later: undefined, unacknowledged: 0 });
-    if (this.up) this.write([]);
   }
 
   /** The neighbour has handled so many messages. */
   release(number) {
     const more = number - this.acknowledged;
-    if (more < 0 || more > this.flight.length) throw new Error(`${number} messages acknowledged after ${this.acknowledged}`);
-    this.flight.splice(0, more);
+    if (!(more >= 0 && more <= this.flying)) throw new Error(`${number} messages acknowledged after ${this.acknowledged}`);
+    this.kept.splice(0, more);
+    this.flying -= more;
     this.acknowledged = number;
-    if (more) this.pump();
   }
 
-  write(messages) {
-    const encoded = messages.map((message) => ({ ...message, kind: KINDS.indexOf(message.kind) }));
-    this.writable = this.call.write({ messages: encoded, acknowledged: this.handled });
-  }
-
-  // The broker
-
-  get drained() { return !this.up || (!this.queue.length && !this.flight.length); }
-
-  close() {
-    this.closed = true;
-    clearInterval(this.beats);
-    clearTimeout(this.retry);
-    this.server?.forceShutdown();
-    this.end();
-  }
-
+  get drained() { return !this.up || !this.kept.length; }
   status() {
-    const { neighbour, up, queue, flight, sent, handled, dropped, publications } = this;
-    return { neighbour, up, queued: queue.length, in_flight: flight.length, sent, received: handled, dropped, publications,
-      utilisation: 1 };
+    const { neighbour, up, kept, flying: in_flight, sent, handled: received, dropped, publications } = this;
+    return { neighbour, up, queued: kept.length - in_flight, in_flight, sent, received, dropped, publications, utilisation: 1 };
   }
-}
-
-exports.Link = Link;
+};

@@ -1,20 +1,17 @@
-// The log: one JSON object a line, in whole lines, at the latest 100 ms after what it records.
+// The log: one JSON object a line, in whole lines, at once.
 'use strict';
 const fs = require('node:fs');
-
-const FLUSH_AFTER = 50;  // ms
 
 exports.now = () => process.hrtime.bigint();  // CLOCK_MONOTONIC, in nanoseconds
 
 exports.Log = class {
   constructor({ id, variant, log, incarnation }) {
-    Object.assign(this, { lost: 0, written: 0, lines: [], begin: `,"node":${JSON.stringify(id)},"variant":"${variant}","event":` });
+    Object.assign(this, { lost: 0, written: 0, begin: `,"node":${JSON.stringify(id)},"variant":"${variant}","event":` });
     if (!log) return;
     this.file = fs.openSync(log, 'a+');
     const { size } = fs.fstatSync(this.file);
     const last = Buffer.alloc(1);
     if (size && fs.readSync(this.file, last, 0, 1, size - 1) && last.toString() !== '\n') fs.writeSync(this.file, '\n');
-    this.timer = setInterval(() => this.flush(), FLUSH_AFTER);
     this.note('started', { count: incarnation });
   }
 
@@ -23,28 +20,12 @@ exports.Log = class {
     if (!this.file) return;
     const rest = Object.entries(fields).filter(([, value]) => value !== undefined).map(
       ([name, value]) => `,"${name}":${typeof value === 'bigint' ? value : JSON.stringify(value)}`);
-    this.lines.push(`{"time":${time}${this.begin}"${event}"${rest.join('')}}\n`);
-  }
-
-  flush() {
-    const lines = this.lines.splice(0);
-    if (!lines.length) return;
-    const { size } = fs.fstatSync(this.file);
-    const data = Buffer.from(lines.join(''));
+    const line = Buffer.from(`{"time":${time}${this.begin}"${event}"${rest.join('')}}\n`);
     let written = 0;
-    try {
-      while (written < data.length) written += fs.writeSync(this.file, data, written);
-      this.written += lines.length;
-    } catch {  // the disk is full: these records are lost, and none stays torn
-      this.lost += lines.length;
-      if (written) fs.ftruncateSync(this.file, size);
-    }
+    try { written = fs.writeSync(this.file, line); } catch { /* the disk is full */ }
+    this[written === line.length ? 'written' : 'lost'] += 1;
+    if (written && written < line.length) fs.ftruncateSync(this.file, fs.fstatSync(this.file).size - written);  // none stays torn
   }
 
-  close() {
-    clearInterval(this.timer);
-    this.flush();
-    this.note('stopped', { count: this.lost, records: this.written + 1 });
-    this.flush();
-  }
+  close() { this.note('stopped', { count: this.lost, records: this.written + 1 }); }
 };

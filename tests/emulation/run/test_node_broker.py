@@ -45,7 +45,7 @@ def test_the_verdict_on_a_broker_in_node_among_native_ones(open_folder: Path, fo
     shutil.copytree(EXAMPLE, program)
     (open_folder / "proto").symlink_to(ROOT / "proto")
     (open_folder / "node_modules").symlink_to(PACKAGES)
-    tree = program / "tree.js"
+    tree = program / "wire" / "tree.js"
     assert _FORWARDS in tree.read_text()
     tree.write_text(tree.read_text().replace(_FORWARDS, forwards))
     scenario = (EXAMPLE / "mixed.yaml").read_text().replace("image: my/broker", "command: [node, ./broker.js]")

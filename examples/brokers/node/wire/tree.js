@@ -4,8 +4,9 @@
 // 2. A publication goes to the neighbours that want it, but not back.
 // 3. A neighbour that was restarted has lost all and is told anew. What it does not say again within a time is withdrawn.
 'use strict';
-const content = require('./content.js');
-const { Routing } = require('./routing.js');
+const content = require('../content.js');
+const { now } = require('../log.js');
+const { Router } = require('../router.js');
 
 const RECONCILE_AFTER = 5000;  // ms
 
@@ -16,7 +17,7 @@ function inTree(prepared, name) {
   return !prepared || Buffer.from(prepared, 'base64').includes(Buffer.from([...head, ...text]));
 }
 
-class Tree extends Routing {
+class Tree extends Router {
   constructor(config, ...rest) {
     super(config, ...rest);
     const neighbours = config.links.map(({ neighbour }) => neighbour).filter((name) => inTree(config.prepared, name));
@@ -25,20 +26,24 @@ class Tree extends Routing {
     this.unconfirmed = new Map();  // contents that restarted neighbours have not said again
   }
 
-  announce(kind, id, body) { this.change(kind, `\0${id}`, { id, body, hops: 0 }); }
+  announce(kind, { id, body }) {
+    this.origin.number += 1;  // by which ids of subscriptions differ
+    this.change(kind, `\0${id}`, { id, body, hops: 0 });
+  }
 
-  handle({ neighbour }, message) {
-    const { kind, body } = message;
+  receive({ neighbour }, message, bytes) {
+    const began = now();
+    const { kind, id, hops, body } = message;
     if (!this.told.has(neighbour)) throw new Error(`${neighbour} is not in the tree`);
     if (kind === 'publish') this.publish(message, content.publication(body), neighbour);
     else if (kind.endsWith('subscribe')) this.change(kind, neighbour, message);
     else throw new Error(`${kind} is no message of this routing`);
+    this.log.note('received', { kind, id, peer: neighbour, hops, bytes, duration: now() - began }, began);
   }
 
   publish(message, publication, source) {
-    const matching = [...this.table.values()].filter(({ predicates }) => content.matches(predicates, publication));
-    const wanting = new Set(matching.flatMap(({ from }) => [...from]));
-    this.notify(message, publication);
+    const wanting = new Set(content.matching(this.table, publication).flatMap(({ from }) => [...from]));
+    this.deliver(content.matching(this.own, publication), message);
     for (const name of this.told.keys()) {
       if (name !== source && wanting.has(name)) this.links.get(name).send({ ...message, hops: message.hops + 1 });
     }
@@ -71,6 +76,8 @@ class Tree extends Routing {
     this.reconcile(link);
   }
 
+  linkDown() {}  // a tree has no other ways
+
   reconcile(link) {
     clearTimeout(link.reconciling);
     link.reconciling = setTimeout(() => {
@@ -85,4 +92,4 @@ class Tree extends Routing {
   tables() { return Object.fromEntries([...this.told].filter(([, told]) => told.size).map(([name, told]) => [name, told.size])); }
 }
 
-exports.Tree = Tree;
+exports.Router = Tree;
