@@ -13,7 +13,7 @@ from typer import Context
 from record.installation import FILES
 
 if TYPE_CHECKING:
-    from emulation.held.requests import BrokerPlace
+    from emulation.held.requests import BrokerPlace, SitePlace, Status
 
 VARIABLE = "_BROKERLAB_COMPLETE"
 """The environment variable in which a shell's script asks for completions."""
@@ -95,15 +95,35 @@ def target_names(context: Context, incomplete: str) -> list[str]:
     return broker_names(context, incomplete) + link_names(context, incomplete)
 
 
+def host_names(context: Context, incomplete: str) -> list[str]:
+    """Names of the sites of a held run, and of the clients on them."""
+    sites = _sites(context)
+    return _beginning(incomplete, [*(site.name for site in sites), *(one for site in sites for one in site.clients)])
+
+
+def goal_names(context: Context, incomplete: str) -> list[str]:
+    """Names of the brokers and sites of a held run."""
+    return broker_names(context, incomplete) + _beginning(incomplete, (site.name for site in _sites(context)))
+
+
 def _places(context: Context) -> Sequence[BrokerPlace]:
     """The brokers of the held run that a command is for; none where there is no such run."""
+    return () if (status := _status(context)) is None else status.brokers
+
+
+def _sites(context: Context) -> Sequence[SitePlace]:
+    return () if (status := _status(context)) is None else status.sites
+
+
+def _status(context: Context) -> Status | None:
+    """The state of the held run that a command is for; None where there is no such run."""
     from emulation.held.held_runs import held_run
     from record.errors import UserError
 
     try:
-        return held_run(context.params.get("run")).status().brokers
+        return held_run(context.params.get("run")).status()
     except UserError:
-        return ()
+        return None
 
 
 def _shipped(folder: str, ending: str = ".yaml") -> Iterator[str]:

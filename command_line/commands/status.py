@@ -11,6 +11,9 @@ from emulation.run.progress import duration
 from record.exit_codes import ExitCode
 from scenario.sections.units import SIZE
 
+_SITES = 12
+"""Sites that are named."""
+
 
 def show_status(name: str | None, answer: Answer) -> ExitCode:
     """Answers with the state of the run of this name, or of all. Raises `UserError`s."""
@@ -42,5 +45,9 @@ def _lines(run: HeldRun, status: Status) -> Iterable[str]:
     yield f"clients  {status.published:,} published, {status.delivered:,} notified{refused}"
     yield f"logs     {status.log_bytes / 1e6:.1f} MB"
     yield f"by hand  {status.by_hand} operations and faults so far"
+    if status.sites:
+        shown = ", ".join(f"{site.name} at {site.broker}" for site in status.sites[:_SITES])
+        rest = f" and {len(status.sites) - _SITES} more (--json has all)" if len(status.sites) > _SITES else ""
+        yield f"sites    {shown}{rest}"
     if status.faults:
         yield f"faults   {', '.join(status.faults)}"

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from command_line.completions import goal_names, host_names
 from command_line.help import BAD_INPUT, HOST, epilog
 from command_line.options.held import PANEL, RunOption
 from record.exit_codes import ExitCode
@@ -27,8 +28,13 @@ app = typer.Typer()
     ),
 )
 def move(
-    host: Annotated[str, typer.Argument(metavar="SITE|CLIENT", help="The site, or a client on a site.")],
-    goal: Annotated[str, typer.Argument(metavar="TO", help="The broker of a site, or the site of a client.")],
+    host: Annotated[
+        str, typer.Argument(metavar="SITE|CLIENT", help="The site, or a client on a site.", autocompletion=host_names)
+    ],
+    goal: Annotated[
+        str,
+        typer.Argument(metavar="TO", help="The broker of a site, or the site of a client.", autocompletion=goal_names),
+    ],
     *,
     handover: Annotated[Handover, typer.Option(help="The way in which clients leave.")] = Handover.UNANNOUNCED,
     away: Annotated[

@@ -11,6 +11,7 @@ from emulation.live_overlay.contract import LiveOverlay, LiveSites
 from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.times import Counter, Counts
 from topology.link_properties import BrokerId, Link
+from topology.sites import Site
 
 
 class FaultRun:
@@ -55,6 +56,11 @@ class FaultRun:
     def effects(self) -> list[Action]:
         """Conditions that hold now, as the actions that brought them about."""
         return self._injector.effects
+
+    @property
+    def sites(self) -> list[Site]:
+        """The sites of clients, each where it is now."""
+        return self._injector.moves.sites
 
     def add(self, entry: ScheduledFault) -> None:
         """Adds a fault that begins at a time to the schedule."""

@@ -76,7 +76,8 @@ class FaultInjector:
         }
         """Links that have appeared or vanished since the start, by their brokers; None for one that is not there.
         Access links are among them."""
-        self._moves = Moves(sites)
+        self.moves = Moves(sites)
+        """Where sites are, and which hosts are on their way."""
         self._numbers = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
         self._waiting: list[tuple[CountReached, int, Program]] = []
@@ -101,7 +102,7 @@ class FaultInjector:
     @property
     def in_effect(self) -> bool:
         """True while at least one condition holds."""
-        return bool(self._effective) or self._moves.under_way
+        return bool(self._effective) or self.moves.under_way
 
     def advance(self, now: int, counts: Counts = NOTHING_YET) -> list[Action]:
         """Actions that are due now, in order. None is left out, however late it is."""
@@ -119,7 +120,7 @@ class FaultInjector:
     @property
     def effects(self) -> list[Action]:
         """Conditions that hold, as the actions that brought them about."""
-        holding = (one for one in self._conditions() if not isinstance(one, Moving) or self._moves.begun(one.move))
+        holding = (one for one in self._conditions() if not isinstance(one, Moving) or self.moves.begun(one.move))
         return list(dict.fromkeys(Action(begins_by(one), one.target) for one in holding))
 
     def add(self, entry: ScheduledFault) -> None:
@@ -178,10 +179,10 @@ class FaultInjector:
     def _set_out(self, move: Move) -> Iterator[Action]:
         """Begins a move: with the old access link's end where the handover is hard, with the new one where it is
         soft."""
-        if not self._moves.begin(move):
+        if not self.moves.begin(move):
             yield Action(FaultKind.MOVE, move.host, move, missed=True)
             return
-        left, gained = self._moves.access_left(move), self._moves.access_gained(move)
+        left, gained = self.moves.access_left(move), self.moves.access_gained(move)
         if left is not None and not move.handover.is_soft:
             yield from self.vanishes(left.a, left.b)
         yield Action(FaultKind.MOVE, move.host, move)
@@ -190,10 +191,10 @@ class FaultInjector:
 
     def _arrive(self, move: Move) -> Iterator[Action]:
         """Ends a move, if it is under way."""
-        if not self._moves.begun(move):
+        if not self.moves.begun(move):
             return
-        left, gained = self._moves.access_left(move), self._moves.access_gained(move)
-        self._moves.end(move)
+        left, gained = self.moves.access_left(move), self.moves.access_gained(move)
+        self.moves.end(move)
         if left is not None and move.handover.is_soft:
             yield from self.vanishes(left.a, left.b)
         yield Action(HealKind.ARRIVE, move.host, move)

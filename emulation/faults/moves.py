@@ -17,6 +17,11 @@ class Moves:
         """Moves that have begun and not ended, with the sites that they leave."""
 
     @property
+    def sites(self) -> list[Site]:
+        """All sites, each where it is now."""
+        return list(self._sites)
+
+    @property
     def under_way(self) -> bool:
         """True while a host is on its way."""
         return bool(self._under_way)

@@ -112,6 +112,14 @@ class BrokerPlace(msgspec.Struct, frozen=True, kw_only=True):
     links: list[LinkPlace] = []
 
 
+class SitePlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A site of a held run, where it is now."""
+
+    name: str
+    broker: BrokerId
+    clients: list[str]
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status"):
     """The state of a run."""
 
@@ -136,6 +144,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status"):
     """Faults in effect now, such as `kill B7`."""
     brokers: list[BrokerPlace] = []
     """Empty until all clients have joined."""
+    sites: list[SitePlace] = []
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):

@@ -23,6 +23,7 @@ from record.time_units import SECOND
 from scenario.faults import Counts
 from scenario.faults.planning import ScheduledFault
 from topology.evolutions.evolution import Appears, Change, Vanishes
+from topology.sites import Site
 
 _SHOWN = 4
 """Faults listed in one line."""
@@ -65,6 +66,11 @@ class VariantEvents:
     def effects(self) -> list[str]:
         """Faults in effect now, in words."""
         return described(self._fault_run.effects)
+
+    @property
+    def sites(self) -> list[Site]:
+        """The sites of clients, each where it is now."""
+        return self._fault_run.sites
 
     def inject(self, faults: Sequence[ScheduledFault]) -> list[str]:
         """Adds faults that are due now to the schedule, and brings them about. Returns what was done, in words.

@@ -20,6 +20,7 @@ from emulation.held.requests import (
     PublishRequest,
     Refused,
     Request,
+    SitePlace,
     Status,
     SubscribeRequest,
     TimeRequest,
@@ -233,4 +234,5 @@ class HeldPhase:
             by_hand=len(self._by_hand.operations) + self._by_hand.faults,
             faults=self._events.effects,
             brokers=self._hands.places(),
+            sites=[SitePlace(name=at.name, broker=at.broker, clients=list(at.clients)) for at in self._events.sites],
         )

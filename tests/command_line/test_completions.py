@@ -18,7 +18,9 @@ from command_line.completions import (
     broker_names,
     campaign_names,
     claim_names,
+    goal_names,
     held_names,
+    host_names,
     link_names,
     log_names,
     protocol_names,
@@ -29,7 +31,7 @@ from command_line.completions import (
 from command_line.program import app
 from emulation.held import held_runs
 from emulation.held.hold import Hold
-from emulation.held.requests import BrokerPlace, LinkPlace, Status
+from emulation.held.requests import BrokerPlace, LinkPlace, SitePlace, Status
 from emulation.held.server import served, socket_of
 from emulation.host.processes import boot_id, this_process
 from emulation.host.registry import Owner
@@ -87,6 +89,8 @@ def test_brokers_and_links_of_the_held_run_are_completed(tmp_path: Path, monkeyp
         assert broker_names(asked, "B") == ["B1", "B2"]
         assert link_names(asked, "B1-") == ["B1-B2"]
         assert target_names(asked, "") == ["B1", "B2", "B1-B2", "B2-B1"]
+        assert host_names(asked, "") == ["berlin", "S1"]
+        assert goal_names(asked, "") == ["B1", "B2", "berlin"]
         assert log_names(asked, "s") == ["subscribers"]
         asked.params["run"] = "nothing"
         assert target_names(asked, "") == log_names(asked, "") == []
@@ -101,7 +105,8 @@ def held(path: Path, *brokers: str) -> Iterator[None]:
         for broker in brokers
     }
     places = [BrokerPlace(name=broker, links=links[broker]) for broker in brokers]
-    hold.status = Status(phase="run", brokers=places)
+    sites = [SitePlace(name="berlin", broker=brokers[0], clients=["S1"])]
+    hold.status = Status(phase="run", brokers=places, sites=sites)
     path.with_suffix("").mkdir()
     with served(hold, path.with_suffix("")):
         path.symlink_to(socket_of(path.with_suffix("")))
