@@ -39,6 +39,8 @@ class VariantRun:
         self._measured = measured
         self._tables: Tables = {}
         """Routing tables before the first client joined, where they are to be compared."""
+        self._events: VariantEvents | None = None
+        """Faults and changes of the overlay, while they may happen."""
 
     def execute(self) -> None:
         """Runs every phase. When the user interrupts, all that runs is ended and `Interrupted` is raised."""
@@ -52,6 +54,8 @@ class VariantRun:
             deployment.abandon()
             raise
         except BaseException:
+            if self._events is not None:
+                self._events.end()
             deployment.stop()
             raise
 
@@ -62,7 +66,7 @@ class VariantRun:
             record.drivers = deployment.start()
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.brokers.tables()
-            events = VariantEvents(context, self._plan, deployment)
+            self._events = events = VariantEvents(context, self._plan, deployment)
             record.planned, record.planned_operations = self._planned()
             record.event_logs = events.logs or UNSET
             begin = deployment.begin()
@@ -89,6 +93,7 @@ class VariantRun:
             self._measured.faults, self._measured.questions = events.verified()
             deployment.drained()
             events.end()
+            self._events = None
 
     def _planned(self) -> PlannedWork:
         """The work of the clients. On the way their load is described, for the report."""

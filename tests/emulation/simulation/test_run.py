@@ -22,7 +22,7 @@ from emulation.simulation.run import simulate
 from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import FidelityVerdict
-from record.log import Event, TraceRecord
+from record.log import EMULATOR, Event, TraceRecord
 from record.time_units import SECOND
 from scenario.loading import load
 
@@ -183,6 +183,18 @@ def test_an_interrupted_run_keeps_what_was_simulated(
     assert [variant.interrupted for variant in record.variants] == [True]
     assert [phase.name for phase in record.variants[0].phases] == ["start", "join"]
     assert {each.node for each in records(outcome.directory) if each.event is Event.STOPPED} >= {"B1", "publishers"}
+
+
+def test_the_log_of_faults_of_an_interrupted_run_has_an_end(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulation.simulation.deployment._LOOK_INTERVAL", 0.0)
+    monkeypatch.setattr("emulation.simulation.deployment._STEP", SECOND)
+    plan = make_plan(load(scenario, {"faults": "[{at: 100ms, link_down: B1-B2}]"}))
+    outcome = simulate(plan, tmp_path, calibration=Calibration.free(), interrupt=_AskedLater())
+    assert outcome.interrupted
+    ends = [each for each in records(outcome.directory) if each.event is Event.STOPPED and each.node == EMULATOR]
+    assert len(ends) == 1
 
 
 class _AskedInTheEnd(Interrupt):
