@@ -313,7 +313,7 @@ def _evidence(
         ways = Ways(history.overlay)
         return Evidence(
             (), ways, *nothing, history.settling, history.promises, unlogged=unlogged, unread=history.unread,
-            unprocessed=_unprocessed(number, logs),
+            unprocessed=_unprocessed(number, logs), cuts_at_end=history.cuts_at_end,
         )  # fmt: skip
     sent = (found for found in logs.traffic.amounts if found.activity.variant == number)
     return Evidence(
@@ -341,6 +341,7 @@ def _evidence(
         unlogged=unlogged,
         unread=history.unread,
         unprocessed=_unprocessed(number, logs),
+        cuts_at_end=history.cuts_at_end,
     )
 
 

@@ -181,6 +181,23 @@ RIGHT = [
     ),
     Case(joined("cut short", interrupted=True).publish(at=165), ["correct"], 1, 0),
     Case(joined("cut short, long before", interrupted=True).publish(at=150), ["lost"], 1, 0, {"lost": 1}),
+    Case(
+        joined("cut off when cut short", interrupted=True, homes={"S": "B2"})
+        .fault(110, "link_down", "B1-B2")
+        .publish(at=130),
+        ["correct"],
+        1,
+        0,
+    ),
+    Case(
+        joined("lost before what was cut short", interrupted=True, homes={"S": "B2"})
+        .publish(at=110)
+        .fault(130, "link_down", "B1-B2"),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
     Case(joined("near the end").publish(at=165), ["lost"], 1, 0, {"lost": 1}),
     Case(
         joined("overtaken").publish("P:1", 110).publish("P:2", 110.01).notify("P:2", "P:1"),

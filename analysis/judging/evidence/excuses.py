@@ -34,6 +34,7 @@ from analysis.judging.evidence.departures import Departures
 from analysis.judging.evidence.exits import ClosedLinks, Exits
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
+from analysis.judging.histories.cuts import NO_CUTS, Cuts
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.unread import NOTHING_UNREAD, Unread
@@ -82,6 +83,15 @@ class Evidence:
     unprocessed: frozenset[tuple[str, str]] = frozenset()
     """Clients and publications of the notifications that came to client programs which had not acknowledged them when
     their streams ended."""
+
+    cuts_at_end: Cuts = NO_CUTS
+    """The cuts of a run that was interrupted, some of which may not have ended by then."""
+
+    def cut_off_at_end(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
+        """True when the run was interrupted while the brokers of publisher and subscriber were cut off from each other,
+        and the publication had not been lost before: it was last seen while they were, or shortly before."""
+        since = self.cuts_at_end.between(judged.origin, outcome.broker).unending
+        return since < FOREVER and judged.seen_last >= since - self.settling.crossing
 
     def under_way(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or

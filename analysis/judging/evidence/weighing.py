@@ -13,6 +13,7 @@ from analysis.tables.deliveries import Cause, Right
 from record.promises import Completeness
 
 UNDRAINED = "the drain phase ended while they were on their way"
+CUT_OFF = "the run was interrupted while every way to its subscriber's broker was down"
 UNREAD_COST = "its client did not read, and its broker's policy let it cost that"
 UNTOLD = "the run ended before their client had read that they were dropped"
 UNREAD_AT_END = "the run ended before their client had read them"
@@ -71,6 +72,8 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
         outcome.not_judged = evidence.unlogged
+    elif evidence.cut_off_at_end(judged, outcome):
+        outcome.not_judged = CUT_OFF
     elif evidence.under_way(judged, outcome):
         outcome.not_judged = UNDRAINED
 

@@ -152,7 +152,8 @@ def _history(
     if promises.delivery is Completeness.BEST_EFFORT:
         links = [change for change in logs.neighbours if change.variant == number and change.at.time < run_end]
         losses = reconnected(losses, overlay, links, settling.within)
-    cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
+    held_up = [*cutting_outages(faults, brokers), *vanished.waited]
+    cutting = held_up if promises.spares_others else vanished.waited
     return History(
         promises=promises,
         lifetimes=lifetimes,
@@ -184,6 +185,7 @@ def _history(
         stays=stays,
         move_costs=_move_costs(variant),
         cuts=cuts_of(overlay, cutting, lingering, run_end),
+        cuts_at_end=cuts_of(overlay, held_up if variant.interrupted else (), lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
         adjacency=adjacency_of(promises, run.overlays[variant.name], changed, settling.within),
         own_clients=own_clients_of(promises, brokers, happened),

@@ -173,6 +173,9 @@ class History:
     """The notifications that slow readers did not get."""
     cuts: Cuts = NO_CUTS
     """The time in which brokers were cut off from each other, and publications between them waited."""
+    cuts_at_end: Cuts = NO_CUTS
+    """The time in which brokers of a run that was interrupted were cut off from each other, whatever routing promises:
+    what a cut holds up that never ends is neither delivered nor lost."""
     parted: Cuts = NO_CUTS
     """The time in which no path of links that were there joined brokers, and publications between them may be lost."""
     adjacency: Adjacency | None = None
