@@ -77,7 +77,7 @@ class FaultInjector:
         """Links that have appeared or vanished since the start, by their brokers; None for one that is not there.
         Access links are among them."""
         self.moves = Moves(sites)
-        """Where sites are, and which hosts are on their way."""
+        """The places of sites, and the hosts that are on their way."""
         self._numbers = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
         self._waiting: list[tuple[CountReached, int, Program]] = []
