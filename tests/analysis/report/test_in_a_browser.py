@@ -67,6 +67,17 @@ def test_nothing_is_cut_off(page: Path, width: int) -> None:
     assert needed <= width
 
 
+@pytest.mark.parametrize("width", [1280, 1700])
+def test_contents_are_beside_the_page(page: Path, width: int) -> None:
+    script = """
+    const [contents, section] = ['nav', 'section'].map(name => document.querySelector(name).getBoundingClientRect());
+    return [section.right, contents.left, contents.right];
+    """
+    end_of_page, begin, end = look(page, script, width).value
+    assert end_of_page <= begin
+    assert end <= width
+
+
 def test_data_of_plots_are_tables(page: Path) -> None:
     seen = look(
         page,
