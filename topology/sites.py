@@ -95,6 +95,10 @@ class PresentSites:
         """The site that a client is on now."""
         return next(site for site in self if client in site.clients)
 
+    def site_now(self, move: Move) -> Site:
+        """The site that a move is of, or that its client is on, as it is now."""
+        return self.site(move.host.site) if move.of_site else self.site_of(move.host.name)
+
     def clients(self, move: Move) -> tuple[str, ...]:
         """The clients that a move takes along."""
         return self.site(move.host.site).clients if move.of_site else move.host.clients

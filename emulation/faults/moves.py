@@ -31,7 +31,7 @@ class Moves:
         busy = {client for other in self._under_way for client in self._sites.clients(other)}
         if self._sites.is_there(move) or busy.intersection(self._sites.clients(move)) or self._is_shifting(move):
             return False
-        self._under_way[move] = self._left(move)
+        self._under_way[move] = self._sites.site_now(move)
         return True
 
     def begun(self, move: Move) -> bool:
@@ -51,10 +51,7 @@ class Moves:
         """The access link that comes with a move; None for clients that go to a site."""
         return self._sites.destination(move).link if move.of_site else None
 
-    def _left(self, move: Move) -> Site:
-        return self._sites.site(move.host.site) if move.of_site else self._sites.site_of(move.host.name)
-
     def _is_shifting(self, move: Move) -> bool:
         """True where the site that a client would leave or reach is itself on its way."""
         shifting = {other.host.site for other in self._under_way if other.of_site}
-        return bool(shifting & {self._left(move).name, move.to})
+        return bool(shifting & {self._sites.site_now(move).name, move.to})

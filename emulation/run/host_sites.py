@@ -71,7 +71,7 @@ class HostSites:
             self._programs.resume(clients)
 
     def depart(self, move: Move) -> None:
-        left = self._leaving.pop(move, None) or self._site_now(move)
+        left = self._leaving.pop(move, None) or self.present.site_now(move)
         departure = Depart(self.present.clients(move), self.present.destination(move).broker, move.handover)
         if move.handover is Handover.UNANNOUNCED:
             self._disconnect(move, left)
@@ -82,7 +82,7 @@ class HostSites:
 
     def arrive(self, move: Move) -> None:
         if move.handover.is_soft:
-            self._leaving[move] = self._site_now(move)
+            self._leaving[move] = self.present.site_now(move)
         clients, destination = self.present.clients(move), self.present.destination(move)
         if move.of_site:
             self._network.add(destination.link)
@@ -94,9 +94,6 @@ class HostSites:
         """Takes the access link of a site that moves; one that single clients leave stays."""
         if move.of_site:
             self._network.remove(left.name, left.broker)
-
-    def _site_now(self, move: Move) -> Site:
-        return self.present.site(move.host.site) if move.of_site else self.present.site_of(move.host.name)
 
     def _end_at(self, site: Site) -> SiteEnd:
         """The end of a session at a site, over its present access link."""

@@ -104,7 +104,7 @@ class SimulatedSites:
 
     def depart(self, move: Move) -> None:
         soft = move.handover.is_soft
-        left, destination = self._left.pop(move, None) or self._leaving(move), self._present.destination(move)
+        left, destination = self._left.pop(move, None) or self._present.site_now(move), self._present.destination(move)
         for client in self._moving(move):
             held = self._former.pop(client) if soft else self._held[client]
             held.node.forget(held.end, held.session)
@@ -120,7 +120,7 @@ class SimulatedSites:
     def arrive(self, move: Move) -> None:
         destination = self._present.destination(move)
         if move.handover.is_soft:
-            self._left[move] = self._leaving(move)
+            self._left[move] = self._present.site_now(move)
         for client in self._moving(move):
             held = self._held[client]
             if move.handover.is_soft:
@@ -141,9 +141,6 @@ class SimulatedSites:
     def _moving(self, move: Move) -> list[str]:
         """The clients of a move that have sessions: those that the workload has."""
         return [client for client in self._present.clients(move) if client in self._held]
-
-    def _leaving(self, move: Move) -> Site:
-        return self._present.site(move.host.site) if move.of_site else self._present.site_of(move.host.name)
 
 
 def _came(made: Iterable[SimulatedSession]) -> int | None:

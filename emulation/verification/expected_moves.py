@@ -74,7 +74,7 @@ class ExpectedMoves:
         for condition in conditions:
             if isinstance(condition, Moving) and self._leads_anywhere(condition.move):
                 move = condition.move
-                self._left[move] = self._present(move)
+                self._left[move] = self._sites.site_now(move)
                 concerned |= self._arrive(move) if move.handover.is_soft else self._leave(move)
         return concerned
 
@@ -94,7 +94,7 @@ class ExpectedMoves:
         return not (
             self._sites.is_there(move)
             or under_way.intersection(self._sites.clients(move))
-            or shifting.intersection((self._present(move).name, move.to))
+            or shifting.intersection((self._sites.site_now(move).name, move.to))
         )
 
     def _leave(self, move: Move) -> set[ClientHost | LinkDirection]:
@@ -106,7 +106,7 @@ class ExpectedMoves:
 
     def _arrive(self, move: Move) -> set[ClientHost | LinkDirection]:
         self._sites.arrive(move)
-        site = self._present(move)
+        site = self._sites.site_now(move)
         connections = len(self._steady.intersection(site.clients))
         before = self._whereabouts.get(move.host)
         left = before.left if not move.handover.is_soft and before is not None else None
@@ -125,6 +125,3 @@ class ExpectedMoves:
         (self._there.add if there else self._there.discard)((site.name, site.broker))
         direction = LinkDirection(site.name, site.broker)
         return {move.host, *uncertain, direction, direction.reverse}
-
-    def _present(self, move: Move) -> Site:
-        return self._sites.site(move.host.site) if move.of_site else self._sites.site_of(move.host.name)
