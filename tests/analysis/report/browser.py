@@ -1,48 +1,20 @@
-"""Pages as Chromium shows them, without a network."""
+"""Pages of files as Chromium shows them, without a network."""
 
 from __future__ import annotations
 
-import html
-import re
-import shutil
-import subprocess
-from collections.abc import Sequence
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-_PROBE = """
-<script>
-const found = { errors: [], requests: [] };
-addEventListener("error", event => found.errors.push(String(event.message)));
-addEventListener("unhandledrejection", event => found.errors.push(String(event.reason)));
-addEventListener("load", async () => {
-  const drawn = () => document.documentElement.dataset.plots || found.errors.length;
-  while (!drawn()) await new Promise(done => setTimeout(done, 20));
-  found.value = found.errors.length ? null : await (async () => { %s })();
-  const asked = performance.getEntriesByType("resource").map(entry => entry.name);
-  found.requests = asked.filter(name => !/^(blob|data):/.test(name));
-  const shown = document.createElement("pre");
-  shown.id = "probe";
-  shown.textContent = JSON.stringify(found);
-  document.body.append(shown);
-});
-</script>
-"""
+from tests.analysis.live.driven_browser import Scheme, driven_page
 
-
-_NARROWEST = 500
-"""Pixels of a window of Chromium, at least. A narrower page is shown in a frame."""
-_FRAME = """<!DOCTYPE html><body style="margin: 0">
-<iframe style="border: 0; width: %dpx; height: 1400px" src="%s"></iframe>
-<script>
-setInterval(() => {
-  const found = document.querySelector("iframe").contentDocument.getElementById("probe");
-  if (found && !document.getElementById("probe")) document.body.append(document.importNode(found, true));
-}, 50);
-</script>
+_HEIGHT = 1400
+_LOOKS = 1500
+_IS_DRAWN = """
+await new Promise(done => setTimeout(done, 20));
+return "plots" in document.documentElement.dataset;
 """
 
 
@@ -55,23 +27,13 @@ class Seen(msgspec.Struct):
     value: Any
 
 
-def look(page: Path, script: str, width: int = 1280, options: Sequence[str] = ()) -> Seen:
+def look(file: Path, script: str, width: int = 1280, scheme: Scheme = Scheme.LIGHT) -> Seen:
     """Opens a page at a width, and runs a script when its plots are drawn. The script's `return` is the value."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("Chromium is not installed")
-    probed = page.with_name("probed.html")
-    probed.write_text(page.read_text("utf-8").replace("<head>", "<head>" + _PROBE % script, 1), "utf-8")
-    shown_at = probed
-    if width < _NARROWEST:
-        shown_at = page.with_name("framed.html")
-        shown_at.write_text(_FRAME % (width, probed.name), "utf-8")
-    command = [
-        chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},1400", "--timeout=60000",
-        "--virtual-time-budget=30000", "--host-resolver-rules=MAP * ~NOTFOUND", *options, "--dump-dom",
-        "--allow-file-access-from-files", shown_at.as_uri(),
-    ]  # fmt: skip
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
-    match = re.search(r'<pre id="probe">(.*?)</pre>', shown, re.DOTALL)
-    assert match, "the page never drew its plots"
-    return msgspec.json.decode(html.unescape(match[1]), type=Seen)
+    with tempfile.TemporaryDirectory() as profile, driven_page(Path(profile)) as page:
+        page.show(width, scheme, _HEIGHT)
+        page.open(file.as_uri())
+        drawn = any(page.errors or page.value(_IS_DRAWN) for _ in range(_LOOKS))
+        assert drawn, "the page never drew its plots"
+        value = None if page.errors else page.value(script)
+        asked = (name for name in page.requests if not name.startswith(("blob:", "data:")))
+        return Seen(page.errors, [name for name in asked if name != file.as_uri()], value)

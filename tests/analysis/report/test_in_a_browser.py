@@ -13,6 +13,7 @@ from analysis.pipeline import analyze
 from analysis.report import build_report
 from record.log import Event
 from tests.analysis.history import write_run
+from tests.analysis.live.driven_browser import Scheme
 from tests.analysis.report.browser import look
 from tests.analysis.trace.handmade import half_a_journey, whole_journey
 
@@ -99,9 +100,7 @@ def test_plots_are_pictures_of_their_size_and_colours_follow_the_page(page: Path
     const buttons = [...plot.nextElementSibling.querySelectorAll('button')].map(button => button.textContent);
     return [decodeURIComponent(address).slice(0, 200), buttons, plot.layout.font.color];
     """
-    light, dark = (
-        look(page, script, options=options).value for options in ((), ("--blink-settings=preferredColorScheme=0",))
-    )
+    light, dark = (look(page, script, scheme=scheme).value for scheme in Scheme)
     assert 'width="700" height="300"' in light[0]
     assert light[1] == ["SVG", "PNG", "CSV"]
     assert light[2] != dark[2]
