@@ -16,7 +16,15 @@ import msgspec
 RUN_VARIABLE = "BROKERLAB_RUN"
 """Environment variable that every process of a run carries, so that one whose journal is lost is still found."""
 
-_START_TIME_FIELD = 19  # field 22 of /proc/<pid>/stat, counted after the command's closing parenthesis (proc(5))
+# Fields of /proc/<pid>/stat, counted after the command's closing parenthesis (proc(5)): 9, 22, 50 and 51 there.
+_FLAGS_FIELD, _START_TIME_FIELD, _ENVIRONMENT_FIELDS = 6, 19, slice(47, 49)
+_EXITS, _IS_OF_KERNEL = 0x4, 0x200000
+"""Flags of a process: PF_EXITING and PF_KTHREAD of the kernel."""
+
+_EXECUTES_WITHIN = 1.0
+"""Seconds in which execve(2) has come to the new program, a slow disk included."""
+_LOOKS_FOR = 2.0
+"""Seconds that a look for processes takes at most while new ones come about."""
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True):
@@ -95,17 +103,47 @@ def processes_of_run(run_id: str) -> Iterator[ProcessIdentity]:
 
 
 def processes_started_with(variable: str, value: str) -> Iterator[ProcessIdentity]:
-    """Processes in whose environment, as they were started, the variable has this value."""
+    """Processes in whose environment, as they were started, the variable has this value; also those that come about
+    during the look, because a parent that is looked at before it forks may have ended since."""
     mark = f"{variable}={value}".encode()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    seen: set[int] = set()
+    deadline = time.monotonic() + _LOOKS_FOR
+    while (new := _pids() - seen) and time.monotonic() < deadline:
+        seen |= new
+        for pid in sorted(new):
+            if mark in environment_of(pid) and (identity := identify(pid)) is not None:
+                yield identity
+
+
+def environment_of(pid: int) -> list[bytes]:
+    """The variables of a process as it was started (`NAME=value`); none if it has ended, belongs to another user or to
+    the kernel.
+
+    The kernel shows no environment of a process that is inside execve(2), between the end of its old program and the
+    beginning of the new one. That is awaited.
+    """
+    deadline = time.monotonic() + _EXECUTES_WITHIN
+    while True:
         try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:  # it has ended meanwhile, or belongs to another user
-            continue
-        if mark in environment.split(b"\0") and (identity := identify(int(entry.name))) is not None:
-            yield identity
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return []
+        if environment or not _has_environment_to_come(pid) or time.monotonic() > deadline:
+            return environment.split(b"\0")
+        time.sleep(0)
+
+
+def _has_environment_to_come(pid: int) -> bool:
+    """True of a living process whose environment is not there yet, or has come about since it was read."""
+    fields = _fields(pid)
+    if not fields or fields[0] in {"Z", "X"} or int(fields[_FLAGS_FIELD]) & (_EXITS | _IS_OF_KERNEL):
+        return False
+    begin, end = (int(field) for field in fields[_ENVIRONMENT_FIELDS])
+    return end == 0 or end > begin
+
+
+def _pids() -> set[int]:
+    return {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
 
 
 def end_child(process: subprocess.Popen[bytes] | subprocess.Popen[str], within: float) -> None:
