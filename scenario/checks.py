@@ -15,7 +15,7 @@ from broker_service.routing.registry import failed_planning
 from record.errors import UserError
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
-from scenario.faults import FaultError, plan
+from scenario.faults import FaultError, TargetError, plan
 from scenario.faults.roles import LinkEnds
 from scenario.foreign_brokers import foreign_problems
 from scenario.model import Scenario
@@ -28,6 +28,7 @@ from scenario.workload.file.contents import contents_of
 from scenario.workload.generate import generate, planned_sites
 from scenario.workload.generate import problems as workload_problems
 from scenario.workload.placement import broker_problems
+from scenario.workload.roaming import drawn_moves
 from scenario.workload.sites import site_problems
 from scenario.yaml_files.fields import FieldPath
 from topology.link_properties import OverlayError
@@ -241,7 +242,12 @@ def _detections(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
 
 
 def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> Iterator[Problem]:
-    timeline = scenario.timeline.foreseen
+    timeline, roams = scenario.timeline.foreseen, scenario.clients is not None and scenario.clients.roaming is not None
+    sites = planned_sites(scenario, overlay) if scenario.faults or roams else ()
+    try:
+        drawn_moves(scenario, overlay, sites)
+    except TargetError as error:
+        yield Problem(("clients", "roaming", error.field), str(error))
     try:
         plan(
             scenario.faults,
@@ -250,7 +256,7 @@ def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> 
             run=timeline.run,
             seed=scenario.seed,
             later=later,
-            sites=planned_sites(scenario, overlay) if scenario.faults else (),
+            sites=sites,
         )
     except FaultError as error:
         yield Problem(("faults", error.index, error.field), error.message)

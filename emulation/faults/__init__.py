@@ -10,9 +10,17 @@ A fault run asks a `FaultInjector`, which does no I/O, which actions are due, an
 hosts or in virtual time. `scenario.faults` plans the schedule.
 """
 
-from emulation.faults.capabilities import require_possible, require_programs_stay
+from emulation.faults.capabilities import require_few_access_links, require_possible, require_programs_stay
 from emulation.faults.execution import perform
 from emulation.faults.fault_run import FaultRun
 from emulation.faults.injector import Action, FaultInjector
 
-__all__ = ["Action", "FaultInjector", "FaultRun", "perform", "require_possible", "require_programs_stay"]
+__all__ = [
+    "Action",
+    "FaultInjector",
+    "FaultRun",
+    "perform",
+    "require_few_access_links",
+    "require_possible",
+    "require_programs_stay",
+]

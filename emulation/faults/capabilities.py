@@ -18,6 +18,8 @@ MISSING: Mapping[str, Mapping[FaultKind, str]] = {
     },
 }
 """Faults that a runtime cannot inject, with the reason, by the runtime's name."""
+MOST_LATER_ACCESS_LINKS = 1_000
+"""Access links that a host makes besides those that sites have at the begin."""
 
 
 def require_possible(schedule: FaultSchedule, runtime: str) -> None:
@@ -30,6 +32,17 @@ def require_possible(schedule: FaultSchedule, runtime: str) -> None:
     }
     if problems:
         raise HostError("\n".join(problems))
+
+
+def require_few_access_links(later: int, runtime: str) -> None:
+    """Raises `HostError` for more access links than a host makes for moves; `later` are those that sites do not have
+    at the begin. Virtual time makes each when a site comes."""
+    if runtime != "simulated" and later > MOST_LATER_ACCESS_LINKS:
+        raise HostError(
+            f"moves of sites lead over {later:,} further access links, each of which is made and probed before the run "
+            f"on real brokers, and {MOST_LATER_ACCESS_LINKS:,} is the most: name fewer `sites` or brokers in `to`, "
+            "lower the rate, or use the simulator"
+        )
 
 
 def require_programs_stay(schedule: FaultSchedule, programs: Container[str]) -> None:

@@ -83,6 +83,7 @@ def dilate(plan: VariantPlan) -> VariantPlan:
         workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
         prepared=prepared_for(scenario, overlay, plan.workload),
         sites=tuple(_site(site, factor) for site in plan.sites),
+        roaming=tuple(_fault(move, factor) for move in plan.roaming),
     )
 
 
@@ -137,7 +138,7 @@ def _routing(routing: Routing, factor: float) -> Routing:
 def _fault(fault: FaultItem, factor: float) -> FaultItem:
     update: dict[str, Any] = {
         name: value * factor
-        for name in ("lasts", "down", "up", "delay", "jitter")
+        for name in ("lasts", "down", "up", "delay", "jitter", "away", "overlap")
         if (value := getattr(fault, name)) is not None
     }
     if fault.at is not None:

@@ -18,7 +18,7 @@ from broker_service.language import Value
 from broker_service.routing import read_options
 from broker_service.routing.foreign import NOT_SIMULATED, options_for_brokers
 from broker_service.routing.systems import is_system
-from emulation.faults import require_possible, require_programs_stay
+from emulation.faults import require_few_access_links, require_possible, require_programs_stay
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.foreign import require_program
@@ -35,8 +35,10 @@ from scenario.faults.conditions import Moving
 from scenario.model import AUTO, Scenario, Variant
 from scenario.sections.brokers import OneBroker
 from scenario.sections.clients import ProgramSection
+from scenario.sections.faults import FaultItem
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
+from scenario.workload.roaming import drawn_moves
 from scenario.workload.sites import sites_of
 from scenario.workload.workload import Workload
 from topology.evolutions.evolution import Evolution
@@ -91,6 +93,8 @@ class VariantPlan:
     """Result of the routing protocol's `prepare`, by broker."""
     sites: tuple[Site, ...] = ()
     """Hosts of clients; clients of none are beside their brokers."""
+    roaming: tuple[FaultItem, ...] = ()
+    """Moves of sites that were drawn, in the order of time."""
 
     @property
     def lasts(self) -> float:
@@ -163,6 +167,7 @@ class VariantPlan:
             demand=self.demand,
             later=self.later_pairs,
             sites=self.sites,
+            roaming=self.roaming,
         )
 
     @property
@@ -300,6 +305,7 @@ class Plan:
             schedule = variant.schedule()
             require_possible(schedule, runtime)
             require_programs_stay(schedule, variant.programs)
+            require_few_access_links(len(variant.later_access), runtime)
 
 
 def _require_programs(programs: Mapping[str, ProgramSection], runtime: str) -> None:
@@ -358,7 +364,7 @@ def _plan_variant(variant: Variant) -> VariantPlan:
     overlay = variant.scenario.overlay() if evolution is None else evolution.start
     _require_names_of_their_own(overlay)
     workload = generate(variant.scenario, overlay)
-    return VariantPlan(
+    plan = VariantPlan(
         name=variant.name,
         settings=variant.settings,
         scenario=variant.scenario,
@@ -368,6 +374,7 @@ def _plan_variant(variant: Variant) -> VariantPlan:
         prepared=prepared_for(variant.scenario, overlay, workload),
         sites=sites_of(variant.scenario, overlay, workload.clients),
     )
+    return replace(plan, roaming=drawn_moves(variant.scenario, overlay, plan.sites, plan.demand))
 
 
 def _require_names_of_their_own(overlay: Overlay) -> None:

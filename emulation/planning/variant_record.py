@@ -73,8 +73,9 @@ def _slow_readers(scenario: Scenario) -> SlowReaders | UnsetType:
 
 def _moves(scenario: Scenario, costs: MoveCosts) -> PlannedMoves | UnsetType:
     """The terms of moves, where clients move or may be moved by hand."""
-    by_hand = scenario.timeline.held is not None and scenario.clients is not None
-    if not by_hand and not any(fault.move for fault in scenario.faults):
+    clients = scenario.clients
+    may_move = clients is not None and (clients.roaming is not None or scenario.timeline.held is not None)
+    if not may_move and not any(fault.move for fault in scenario.faults):
         return UNSET
     within = SILENT_HEARTBEATS * scenario.brokers.limits.heartbeat
     return PlannedMoves(old_session_ends_within=within, costs=dict(costs))

@@ -19,6 +19,9 @@ from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay
 from topology.sites import Site
 
+ROAMING = "clients.roaming"
+"""Place in a scenario of moves that are drawn."""
+
 
 class Fault(Protocol):
     """One entry of a scenario's `faults`."""
@@ -51,7 +54,7 @@ class ScheduledFault:
     start: int | CountReached
     program: Program
     name: str
-    """Place of the fault in the scenario: `faults[2].kill`."""
+    """Place of the fault in the scenario: `faults[2].kill`, `clients.roaming`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +113,27 @@ def plan(
     demand: Demand | None = None,
     later: Sequence[LinkEnds] = (),
     sites: Sequence[Site] = (),
+    roaming: Sequence[Fault] = (),
 ) -> FaultSchedule:
     """Resolves targets and times. `join` and `run` are how long these phases last, in seconds.
 
     `later` are pairs of brokers that the overlay links at a later time (`Evolution.later_pairs`), `sites` the hosts of
-    clients.
+    clients, `roaming` the moves of these that were drawn; they come behind the faults of the scenario.
 
     Raises `FaultError` for a target that the overlay does not have, a time outside the two phases, and for a heal of
     what no fault of the scenario brings about.
     """
     targets = Targets(overlay, seed, demand, later=later, sites=sites)
     entries = []
-    for index, fault in enumerate(faults):
+    for index, fault in enumerate((*faults, *roaming)):
         targets.begin(index)
         start = _start(index, fault, join, run)
         try:
             program = fault.program(targets)
         except TargetError as error:
             raise FaultError(index, error.field or fault.verb, str(error)) from error
-        entries.append(ScheduledFault(start, program, f"faults[{index}].{fault.verb}"))
+        name = f"faults[{index}].{fault.verb}" if index < len(faults) else ROAMING
+        entries.append(ScheduledFault(start, program, name))
     schedule = FaultSchedule(tuple(entries))
     _require_something_to_heal(faults, schedule)
     return schedule
@@ -150,7 +155,7 @@ def _start(index: int, fault: Fault, join: float, run: float) -> int | CountReac
 
 def _require_something_to_heal(faults: Sequence[Fault], schedule: FaultSchedule) -> None:
     wrong = [condition for _, condition in schedule.conditions]
-    for index, (fault, entry) in enumerate(zip(faults, schedule.entries, strict=True)):
+    for index, (fault, entry) in enumerate(zip(faults, schedule.entries, strict=False)):  # drawn moves heal nothing
         for leaf in leaves(entry.program):
             if isinstance(leaf, Lift) and (idle := _idle(leaf, wrong)):
                 raise FaultError(index, fault.verb, f"nothing to heal: no fault of this scenario is to hit {idle} so")

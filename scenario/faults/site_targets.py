@@ -127,7 +127,9 @@ class SiteTargets:
     def _whole(self, host: ClientHost) -> ClientHost:
         site = self._sites[host.site]
         if host.clients != site.clients:
-            raise TargetError(f"{host.name} shares {site.name} with other clients, and vanishes with it: {site.name}")
+            raise TargetError(
+                f"{host.name} shares {site.name} with other clients, and does this with them only: write {site.name}"
+            )
         return _as_host(site)
 
     def _require_sites(self, text: str) -> Sequence[Site]:

@@ -76,8 +76,8 @@ class Targets:
         """Listed for the first fault that hits links, because a mesh has very many."""
         return links_order(self.overlay)
 
-    def begin(self, fault: int) -> None:
-        """The fault with this number comes next."""
+    def begin(self, fault: int | str) -> None:
+        """The fault with this number comes next, or targets of another part of the scenario, by its name."""
         self._random = random.Random(f"{self._seed}:fault:{fault}")
 
     def brokers(self, texts: Iterable[str]) -> tuple[BrokerId, ...]:

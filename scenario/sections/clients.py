@@ -19,6 +19,7 @@ from pydantic import (
 
 from record.unread import UnreadPolicy
 from scenario.sections.brokers import Command, Environment, Memory, command_beside
+from scenario.sections.roaming import Roaming
 from scenario.sections.section import AlsoWritten, BrokerName, Count, Name, Section
 from scenario.sections.topology.links import WireSection
 from scenario.sections.units import MESSAGE_RATE
@@ -157,6 +158,8 @@ class Clients(Section):
     programs: dict[ProgramNames, ProgramSection] = Field(default_factory=dict)
     """Clients that are programs of your own, by name or range, each at a site that lists it:
     `S1..S20: {command: [./subscriber]}`."""
+    roaming: Roaming | None = None
+    """Moves of sites at a rate: `{rate: 2/min, to: neighbours, away: 100ms..2s}`; single ones are in `faults`."""
 
     unread: UnreadPolicy = UnreadPolicy.DROP_NEWEST
     """The end of a notification for which a session's queue at the broker has no room (`brokers.limits.session_queue`),

@@ -132,14 +132,14 @@ HeldShare = Annotated[
 BitRate = Annotated[
     float, BeforeValidator(BIT_RATE.parse), PlainSerializer(BIT_RATE.format), WithJsonSchema(BIT_RATE.schema())
 ]
-_Texts = Annotated[
+Texts = Annotated[
     tuple[Annotated[str, Field(strict=True, min_length=1)], ...], BeforeValidator(_list), Field(min_length=1)
 ]
-BrokerTexts = Annotated[_Texts, _names("brokers", "B7", ["B1", "B2"], "hub", "random(3)")]
-LinkTexts = Annotated[_Texts, _names("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
-HostTexts = Annotated[_Texts, _names("sites and clients", "berlin", ["S1", "S2"], "random-site", "random-client(3)")]
+BrokerTexts = Annotated[Texts, _names("brokers", "B7", ["B1", "B2"], "hub", "random(3)")]
+LinkTexts = Annotated[Texts, _names("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
+HostTexts = Annotated[Texts, _names("sites and clients", "berlin", ["S1", "S2"], "random-site", "random-client(3)")]
 Groups = Annotated[
-    tuple[_Texts, ...],
+    tuple[Texts, ...],
     Field(min_length=2),
     WithJsonSchema(
         {"type": "array", "items": _NAMES, "minItems": 2, "title": "groups of brokers"}
@@ -196,7 +196,7 @@ _LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
 _SHORTEST_FLAP = 0.001
 """Seconds."""
 _MOST_FLAPS = 100_000
-_OVERLAP = 1.0
+OVERLAP = 1.0
 """Seconds of a soft handover without `overlap`."""
 _OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt", "reset", "disturb"})
 _OF_CLIENTS = frozenset({"crash", "vanish", "move"})
@@ -231,6 +231,15 @@ def pausing(targets: Targets, named: Iterable[str]) -> list[BrokerId | ClientHos
     hosts = [text for text in named if text not in known and targets.of_sites.named(text)]
     brokers = [text for text in named if text not in hosts]
     return [*targets.brokers(brokers), *targets.of_sites.hosts(hosts)]
+
+
+def require_times_of_handover(handover: Handover | None, away: object, overlap: object) -> None:
+    """Raises `ValueError` for a time that does not belong to the handover; each is None where it is not given."""
+    soft = handover is not None and handover.is_soft
+    if soft and away is not None:
+        raise ValueError("`away` does not belong to `make before break`, which leaves nobody without a network")
+    if not soft and overlap is not None:
+        raise ValueError("`overlap` belongs to `handover: make before break`")
 
 
 def _written(name: str) -> str:
@@ -371,11 +380,7 @@ class FaultItem(Section):
 
     @model_validator(mode="after")
     def _moves_one_way(self) -> FaultItem:
-        soft = self.handover is not None and self.handover.is_soft
-        if soft and self.away is not None:
-            raise ValueError("`away` does not belong to `make before break`, which leaves nobody without a network")
-        if not soft and self.overlap is not None:
-            raise ValueError("`overlap` belongs to `handover: make before break`")
+        require_times_of_handover(self.handover, self.away, self.overlap)
         return self
 
     @property
@@ -404,7 +409,7 @@ class FaultItem(Section):
         if self.move is None:
             return self.lasts
         if self.handover is not None and self.handover.is_soft:
-            return _OVERLAP if self.overlap is None else self.overlap
+            return OVERLAP if self.overlap is None else self.overlap
         return self.away or 0.0
 
     def _lift(self, targets: Targets) -> Lift:

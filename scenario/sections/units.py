@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -157,6 +157,7 @@ MESSAGE_RATE = Quantity(
     most=1e9,
     least=1e-9,
 )
+MOVE_RATE = replace(MESSAGE_RATE, name="a rate of moves", example="2/min")
 SIZE = Quantity(
     "a size",
     "256KiB",

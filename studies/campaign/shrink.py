@@ -2,7 +2,8 @@
 
 The targets of faults are resolved first and kept, because `random` and roles would otherwise mean other brokers once
 another fault is left out. A fault on several brokers or links becomes one fault for each, so that some of them can be
-left out; a partition is one fault.
+left out; a partition is one fault. Moves that `clients.roaming` draws are faults as well. Moves of which none can be
+left out are made simpler (`simpler_moves`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scenario.sections.faults import FaultItem, OneWay, Partition, pausing
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import CampaignCell
 from studies.campaign.result import CampaignResult
+from studies.campaign.simpler_moves import simplified
 from studies.smallest_part import smallest
 from topology.link_properties import LinkDirection
 
@@ -53,7 +55,7 @@ def shrink(cell: CampaignCell, failed: CampaignResult, run: Callable[[CampaignCe
     """
     variant = _failing_variant(cell, failed)
     defects = set(next(found for found in failed.variants if found.name == variant.name).delivery)
-    base = variant.scenario
+    base = _without_roaming(variant.scenario)
     faults = tuple(resolved(variant))
     results: dict[tuple[FaultItem, ...], CampaignResult] = {}
 
@@ -70,10 +72,17 @@ def shrink(cell: CampaignCell, failed: CampaignResult, run: Callable[[CampaignCe
             f"{cell.key}: was {', '.join(sorted(defects))}, and is {verdict} when it is run again, so that its "
             f"{len(faults)} faults cannot be separated; an intermittent failure needs more runs than one"
         )
-    found = smallest(faults, fails)
+    found = simplified(smallest(faults, fails), fails)
     made = with_faults(cell, base, found)
     assert made is not None
     return Shrunk(made, len(faults), found, results[found], len(results))
+
+
+def _without_roaming(scenario: Scenario) -> Scenario:
+    """The scenario with the moves that are written in it, and without those that it has drawn."""
+    if scenario.clients is None:
+        return scenario
+    return scenario.model_copy(update={"clients": scenario.clients.model_copy(update={"roaming": None})})
 
 
 def _failing_variant(cell: CampaignCell, failed: CampaignResult) -> VariantPlan:
@@ -97,12 +106,12 @@ def with_faults(cell: CampaignCell, scenario: Scenario, faults: tuple[FaultItem,
 
 
 def resolved(variant: VariantPlan) -> Iterator[FaultItem]:
-    """The variant's faults with names instead of roles and `random`, each on one broker, one link or one host of
-    clients."""
+    """The variant's faults, drawn moves included, with names instead of roles and `random`: each on one broker, one
+    link or one host of clients."""
     targets = Targets(
         variant.overlay, variant.scenario.seed, variant.demand, later=variant.later_pairs, sites=variant.sites
     )
-    for index, fault in enumerate(variant.scenario.faults):
+    for index, fault in enumerate((*variant.scenario.faults, *variant.roaming)):
         targets.begin(index)
         yield from _resolved(fault, targets)
 
@@ -118,6 +127,9 @@ def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
     elif verb in _OF_CLIENTS:
         for host in targets.of_sites.hosts(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (host.name,)})
+    elif fault.move is not None and fault.to is not None:
+        for host in targets.of_sites.moving(fault.move, fault.to, [broker.id for broker in targets.overlay.brokers]):
+            yield fault.model_copy(update={"move": (host.name,)})
     elif verb in _OF_LINKS:
         for link in _links(targets.directions(getattr(fault, verb))):
             yield fault.model_copy(update={verb: (link,)})

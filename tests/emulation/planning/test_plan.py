@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.faults import capabilities
 from emulation.planning.plan import (
     PUBLISHERS,
     SUBSCRIBERS,
@@ -153,3 +154,12 @@ def test_access_links_of_planned_moves_are_wired_from_the_start() -> None:
     assert [(link.a, link.b) for link in plan.networked.links[2:]] == [
         ("berlin", "B2"), ("oslo", "B3"), ("berlin", "B3"), ("berlin", "B1"),
     ]  # fmt: skip
+
+
+def test_more_access_links_than_a_host_makes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(load_text(MOVES, "moves"))
+    plan.require_possible("process")
+    monkeypatch.setattr(capabilities, "MOST_LATER_ACCESS_LINKS", 1)
+    plan.require_possible("simulated")
+    with pytest.raises(HostError, match=r"lead over 2 further access links, .* 1 is the most: name fewer"):
+        plan.require_possible("process")

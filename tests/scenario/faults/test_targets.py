@@ -60,7 +60,7 @@ def test_access_links() -> None:
 
 
 def test_what_is_no_host_of_clients() -> None:
-    with pytest.raises(TargetError, match="S1 shares berlin with other clients, and vanishes with it: berlin"):
+    with pytest.raises(TargetError, match="S1 shares berlin with other clients, and does this with them only"):
         at_sites().of_sites.whole(["S1"])
     with pytest.raises(TargetError, match="'P1': a client beside its broker has no host of its own"):
         at_sites().of_sites.hosts(["P1"])

@@ -16,8 +16,9 @@ from broker_service.messages import ClientId, Message
 from broker_service.routing import registry
 from broker_service.routing.interface import Actions, Deliver, Router
 from record.errors import BadInputError
-from scenario.faults import CountReached, FaultSchedule
+from scenario.faults import CountReached, FaultSchedule, Moment, Phase
 from scenario.loading import load_text
+from scenario.sections.faults import FaultItem
 from studies.campaign import CampaignCell, CampaignResult, cells, load_campaign
 from studies.campaign.shrink import NotReproducedError, resolved, shrink
 from studies.smallest_part import smallest
@@ -143,6 +144,50 @@ def test_nothing_to_shrink(tmp_path: Path) -> None:
     cell = hard_cell(tmp_path)
     with pytest.raises(BadInputError, match="delivery was correct"):
         shrink(cell, result(cell), result)
+
+
+MOVES = """\
+name: moves
+scenario: little.yaml
+set:
+  routing.publications: dynamic
+  clients:
+    sites: {berlin: {broker: B1, clients: S1}, oslo: {broker: B2, clients: [S2, S3]}, rome: {broker: B3, clients: []}}
+    roaming: {rate: 30/min, sites: berlin, away: 100ms..1s}
+seeds: [3]
+faults:
+  many:
+    - {at: run+8s, move: oslo, to: B3, handover: make before break, overlap: 3s}
+    - {at: run+2s, move: "random-client(2)", to: rome, away: 2s}
+"""
+
+
+def test_moves_shrink_to_the_simplest_that_fails(tmp_path: Path) -> None:
+    """Drawn moves as well as planned ones; a cell fails by a time away, a soft handover, or a move to a broker."""
+    file = write_campaign(tmp_path, MOVES)
+    (cell,) = cells(load_campaign(file), file)
+    drawn = len(cell.plan().variants[0].roaming)
+    assert drawn > 3
+
+    def found(fails: Callable[[FaultItem], bool]) -> FaultItem:
+        def run(candidate: CampaignCell) -> CampaignResult:
+            variant = candidate.plan().variants[0]
+            assert not variant.roaming
+            return result(candidate, "lost" if any(map(fails, variant.scenario.faults)) else "correct")
+
+        shrunk = shrink(cell, result(cell, "lost"), run)
+        assert shrunk.before == 1 + 2 + drawn
+        (fault,) = shrunk.faults
+        return fault
+
+    hard = found(lambda fault: fault.move == ("oslo",))
+    assert (hard.handover, hard.overlap) == (None, None)
+    assert hard.at == Moment(0.016, Phase.RUN)
+    away = found(lambda fault: (fault.away or 0) >= 0.3 and fault.to == "rome")
+    assert away.away == 0.5
+    soft = found(lambda fault: fault.handover is not None)
+    assert soft.overlap == 0.012
+    assert found(lambda fault: fault.move == ("berlin",) and fault.to == "B4").away is None
 
 
 class TwiceAfterALoss(WrappedRouter):
