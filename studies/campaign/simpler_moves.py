@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from scenario.faults import Moment
 from scenario.sections.faults import FaultItem
 
-_SHORTEST = 0.01
-"""Seconds below which times are not halved."""
+_SHORTEST = 0.1
+"""Seconds: no time is halved to less."""
 _GRAIN = 3
 """Decimals of halved times."""
 

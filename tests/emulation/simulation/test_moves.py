@@ -90,7 +90,7 @@ def test_moves_at_a_rate_are_judged_as_planned_ones(tmp_path: Path, monkeypatch:
     monkeypatch.setitem(globals(), "SCENARIO", SCENARIO.replace("\ntimeline", ROAMING))
     variant = judged(tmp_path / "correct", "{at: 5s, link_down: B2-B3, for: 1s}", run="12s")
     assert variant.delivery.verdicts == ["correct"]
-    assert len([fault for fault in variant.faults if fault.kind == "move"]) > 3
+    assert len([fault for fault in variant.faults if fault.kind == "move"]) >= 3
     assert variant.delivery.excused
     monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
     assert {"lost", "not renewed"} <= set(judged(tmp_path / "forgets", run="12s").delivery.verdicts)
