@@ -19,6 +19,7 @@ from scenario.sections import faults, logs, motion, service_time, topology, work
 from scenario.sections.brokers import BrokerLimits, Brokers, OneBroker
 from scenario.sections.clients import Clients, EveryBroker, ProgramSection, SiteSection
 from scenario.sections.expect import Expect, Faster, Fewer
+from scenario.sections.roaming import Roaming
 from scenario.sections.search import HoldsWhile, Search
 from scenario.sections.section import Section
 from scenario.sections.timeline import Timeline
@@ -91,6 +92,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "clients.sites.*.to_clients": topology.WireSection,
     "clients.every_broker": EveryBroker,
     "clients.programs.*": ProgramSection,
+    "clients.roaming": Roaming,
     "timeline": Timeline,
     "brokers": Brokers,
     "brokers.service_time": service_time.ServiceTimeDistribution,

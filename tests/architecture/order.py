@@ -148,7 +148,7 @@ ROOMS: Mapping[str, Floors] = {
         "protocol",
     ),
     "studies.campaign": _floors(
-        "model result",
+        "model result simpler_moves",
         "cell matrix",
         "cells shrink",
         "directory junit sentences",
