@@ -35,8 +35,8 @@ quietly "${pip[@]}" install "${options[@]}" --no-compile --target "$directory.ne
     --only-binary :all: --implementation cp --python-version 3.11 --abi cp311 --abi abi3 --abi none \
     "${platforms[@]}" "${dependencies[@]}"
 cd "$directory.new"
-# Tests and typing stubs are most of the files, and are never imported.
-find . \( -type d -name tests -prune -o -name '*.pyi' \) -exec rm -rf {} +
+# Tests and typing stubs are most of the files, and are never imported; extensions are built with headers and archives.
+find . \( -type d -name tests -prune -o -name '*.py[ix]' -o -name '*.pxd' -o -name '*.[ach]' \) -exec rm -rf {} +
 if [ "$image" = broker ]; then
     rm -rf bin
 else

@@ -176,6 +176,10 @@ async def logs_the_way_of_a_publication(bench: Bench) -> None:
         require(record.get("kind") == "publish", f"{broker} records a publication as {record.get('kind')!r}")
         size = record.get("bytes", 0)
         require(size >= len(body), f"{broker} records {size} bytes of a publication whose body has {len(body)}")
+    moments = {(broker, record["event"]): record["time"] for broker, record in steps}
+    for sender, receiver in (("B1", "B2"), ("B2", "B3")):
+        late = moments[sender, "sent"] - moments[receiver, "received"]
+        require(late <= 0, f"{sender} records a sending {late / 1e6:.1f} ms after {receiver} has received it")
 
 
 @ROWS.must("L-7", level=LOGS_LEVEL)

@@ -35,8 +35,8 @@ exports.Link = class {
       this.flying += 1;
       this.sent += 1;
       this.publications += message.kind === 'publish';
-      const bytes = this.write({ message });
-      this.note('sent', message, { queue: this.kept.length - this.flying, duration: now() - since, bytes });
+      const left = now(), bytes = this.write({ message });  // in this order: it may be received before this goes on
+      this.note('sent', message, { queue: this.kept.length - this.flying, duration: left - since, bytes }, left);
     }
   }
 
@@ -45,7 +45,7 @@ exports.Link = class {
     this.note('dropped', message, { text });
   }
 
-  note(event, { kind, id, hops }, fields) { this.log.note(event, { kind, id, peer: this.neighbour, hops, ...fields }); }
+  note(event, { kind, id, hops }, fields, time) { this.log.note(event, { kind, id, peer: this.neighbour, hops, ...fields }, time); }
 
   async open() {
     if (this.dials) return this.dial();

@@ -174,3 +174,20 @@ def test_images_of_former_trees_do_not_pile_up(client: docker.DockerClient) -> N
     finally:
         for name in names():
             client.images.remove(name)
+
+
+MOST_ADDED = 96_500_000
+"""Bytes of the broker and its packages in the image, beside its base."""
+
+
+@pytest.mark.container
+def test_the_image_holds_only_what_brokers_load(client: docker.DockerClient) -> None:
+    name = ensure_image(client).name
+    base = images.base_image(client, lambda _: None)
+    assert client.images.get(name).attrs["Size"] - client.images.get(base).attrs["Size"] <= MOST_ADDED
+    program = """
+import pathlib
+found = {path.suffix for path in pathlib.Path("/opt/brokerlab").rglob("*")}
+print(sorted(found & {".a", ".c", ".h", ".pxd", ".pyi", ".pyx"}))
+"""
+    assert client.containers.run(name, ["python", "-c", program], **HARDENED) == b"[]\n"

@@ -66,6 +66,7 @@ DEFECTS = (
     "answers OK to what it does not offer",
     "never flushes its log",
     "logs with the wall clock",
+    "logs a sending when it is over",
     "writes on a torn line",
     "logs no rejections",
     "logs one delivery for all clients",
@@ -188,6 +189,8 @@ class Log:
 
     def note(self, event: str, **fields: Any) -> None:
         now = time.time_ns() if have("logs with the wall clock") else time.monotonic_ns()
+        if event == "sent" and have("logs a sending when it is over"):
+            now += 50_000_000
         known = {name: value for name, value in fields.items() if value is not None}
         self.lines.append(json.dumps({"time": now, **self.common, "event": event, **known}) + "\n")
 
