@@ -116,9 +116,10 @@ class _Untimed(Broker):
     """A broker that does not time its router."""
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None) -> None:
+        """Handles messages as the broker's `Neighbours` do, but for the times."""
         self.links[neighbour].received += len(messages)
         record, route, perform, clock = (
-            self._recorder.received,
+            self._surroundings.recorder.received,
             self._router.receive,
             self._actions.perform,
             self._clock,
@@ -135,7 +136,7 @@ def _broker(kind: type[Broker], name: str, neighbours: Sequence[str], directory:
     trace = FileTrace(directory / f"{name}-{kind.__name__}.jsonl", name, "base")
     broker = kind(config, time.monotonic_ns, trace, _no_timer)
     for neighbour in neighbours:
-        broker.link_up(neighbour, 1, 0)
+        broker.neighbours.link_up(neighbour, 1, 0)
     return broker
 
 
@@ -173,9 +174,10 @@ def cost_of_timing(size: int) -> list[float]:
         for number in range(ROUNDS):
             took: dict[Broker, int] = {}
             for rival in rivals if number % 2 else rivals[::-1]:
+                receive = rival.receive if isinstance(rival, _Untimed) else rival.neighbours.receive
                 begin = time.process_time_ns()
                 for frame in frames:
-                    rival.receive("B1", frame)
+                    receive("B1", frame)
                     _passed_on(rival, "B3")
                 took[rival] = time.process_time_ns() - begin
             differences.append((took[timed] - took[untimed]) / PUBLICATIONS)
@@ -190,10 +192,10 @@ def _frames(rivals: Sequence[Broker], directory: Path, size: int) -> list[list[M
     content = encode_predicates((stock, Predicate("price", Operator.GREATER, 0)))
     first.sessions.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
     first.sessions.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
-    last.receive("B2", _passed_on_by_all(rivals, "B1", _passed_on(first, "B2"), "B3"))
+    last.neighbours.receive("B2", _passed_on_by_all(rivals, "B1", _passed_on(first, "B2"), "B3"))
     last.sessions.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
     last.sessions.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
-    first.receive("B2", _passed_on_by_all(rivals, "B3", _passed_on(last, "B2"), "B1"))
+    first.neighbours.receive("B2", _passed_on_by_all(rivals, "B3", _passed_on(last, "B2"), "B1"))
     frames = []
     for begin in range(0, PUBLICATIONS, size):
         for number in range(begin, begin + size):
@@ -209,7 +211,7 @@ def _passed_on_by_all(rivals: Sequence[Broker], source: str, messages: Sequence[
     """Gives the same messages to all rivals, and returns what they pass on, which is the same too."""
     passed: list[Message] = []
     for rival in rivals:
-        rival.receive(source, messages)
+        rival.neighbours.receive(source, messages)
         passed = _passed_on(rival, target)
     return passed
 

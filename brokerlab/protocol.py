@@ -5,7 +5,8 @@ removed. Begin with `Router` and `Send`, `Deliver`; `CAPABILITIES` lists what fe
 """
 
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
-from broker_service.language.relations import conforms, covers, intersects, matches
+from broker_service.language.evaluation import conforms, matches
+from broker_service.language.relations import covers, intersects
 from broker_service.language.wire import (
     decode_publication,
     encode_predicates,

@@ -136,7 +136,7 @@ class ClientSessions:
             self._reject(session, request, error)
 
     def publish(self, client: Client, request: ClientRequest) -> None:
-        """Publications are recorded as `Broker.receive` records messages; a rejected one did not reach the router.
+        """Publications are recorded as `Neighbours.receive` records messages; a rejected one did not reach the router.
 
         Raises `RejectedError`.
         """

@@ -56,7 +56,7 @@ class QueueGauges:
         last = self._last
         for neighbour, link in self._links.items():
             if not link.idle or neighbour in last:
-                self._queue(neighbour, link.queue_length, link.in_flight)
+                self._queue(neighbour, link.queue_length, len(link.retransmission.in_flight))
         self._queue(None, self._service.waiting, 0, self._service.longest_wait)
 
     def _queue(self, peer: BrokerId | None, waiting: int, in_flight: int, duration: int | None = None) -> None:

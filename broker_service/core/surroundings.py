@@ -15,6 +15,7 @@ from broker_service.tracing.sampled_trace import recorder_of
 from broker_service.tracing.trace import Trace
 from record.errors import BrokerDefectError
 from record.log import Event
+from record.time_units import SECOND
 
 
 class Surroundings:
@@ -44,11 +45,16 @@ class Surroundings:
         """Messages that ended here; those that links and sessions dropped are not counted."""
         self._id_prefix = f"{config.id}.{config.incarnation}"
         self._named = 0
+        self.started_at = clock()
 
     def new_id(self) -> str:
         """Makes an identifier for the overlay, which no other broker and no other incarnation of this one makes."""
         self._named += 1
         return f"{self._id_prefix}.{self._named}"
+
+    def seconds_since_start(self) -> float:
+        """The time since the broker was made."""
+        return (self.clock() - self.started_at) / SECOND
 
     def report_dropped(self, message: Message, reason: str) -> None:
         """Counts and records a message that ends here."""

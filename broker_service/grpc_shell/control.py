@@ -92,7 +92,7 @@ class Control:
             disturbance = Disturbance(
                 lose=request.lose, repeat=request.repeat, hold=request.hold, held_for=request.held_for
             )
-            self._broker.disturb(request.neighbour, disturbance)
+            self._broker.neighbours.disturb(request.neighbour, disturbance)
         except ValueError as error:
             raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
         return pb.DisturbReply()
@@ -100,7 +100,7 @@ class Control:
     async def change_send_time(self, request: pb.SendTimeRequest) -> pb.SendTimeReply:
         """Changes the send time of the link to a neighbour."""
         try:
-            self._broker.change_send_time(request.neighbour, _service_time(request.send_time))
+            self._broker.neighbours.change_send_time(request.neighbour, _service_time(request.send_time))
         except ValueError as error:
             raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
         return pb.SendTimeReply()

@@ -55,7 +55,7 @@ class LinkPort:
         self._links = broker.links
         own = broker.links[link.neighbour]
         self._session = LinkSession(
-            broker, own, label(config.protocol), limits, limits.heartbeat,
+            broker.neighbours, own, label(config.protocol), limits, limits.heartbeat,
             first_beat=1 - phase, latest=config.latest_incarnation(link.neighbour),
         )  # fmt: skip
         self._stream: LinkStream | None = None
@@ -103,7 +103,7 @@ class LinkPort:
     def flushed(self) -> bool:
         """True when no message waits or is in flight, or the link is down."""
         link = self._session.link
-        return not link.up or not (link.queue_length or link.in_flight)
+        return not link.up or link.idle
 
     async def _open_once(self) -> None:
         """Serves one stream to the neighbour from its opening to its end."""

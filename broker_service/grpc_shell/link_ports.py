@@ -73,23 +73,23 @@ class LinkPorts:
                 self._dial(link.neighbour)
 
     async def add(self, link: LinkConfig) -> None:
-        """Gives the broker a neighbour. Raises `ValueError` as `Broker.add_link` does, and `CannotListenError`."""
-        self._broker.require_changing_neighbours()
+        """Gives the broker a neighbour. Raises `ValueError` as `Neighbours.add` does, and `CannotListenError`."""
+        self._broker.neighbours.require_change()
         if not link.dial and link.local not in self.servers:
             await self._listen(link.local)
-        self._broker.add_link(link)
+        self._broker.neighbours.add(link)
         self._make_port(link)
         if link.dial:
             self._dial(link.neighbour)
 
     def remove(self, neighbour: BrokerId) -> None:
-        """Takes a neighbour from the broker. Raises `ValueError` as `Broker.remove_link` does."""
-        self._broker.require_changing_neighbours()
+        """Takes a neighbour from the broker. Raises `ValueError` as `Neighbours.remove` does."""
+        self._broker.neighbours.require_change()
         self._port(neighbour).end()
         del self._ports[neighbour]
         if (dialling := self._dialling.pop(neighbour, None)) is not None:
             dialling.cancel()
-        self._broker.remove_link(neighbour)
+        self._broker.neighbours.remove(neighbour)
 
     def reset(self, neighbour: BrokerId) -> None:
         """Closes the stream to a neighbour, if there is one. Raises `ValueError` for a broker that is no neighbour."""
@@ -104,7 +104,7 @@ class LinkPorts:
         await asyncio.gather(*self._dialling.values(), return_exceptions=True)
 
     def _port(self, neighbour: BrokerId) -> LinkPort:
-        self._broker.require_neighbour(neighbour)
+        self._broker.neighbours.require(neighbour)
         return self._ports[neighbour]
 
     def _make_port(self, link: LinkConfig) -> None:
@@ -114,7 +114,7 @@ class LinkPorts:
         self._dialling[neighbour] = asyncio.create_task(self._ports[neighbour].keep_open())
 
     async def _listen(self, local: str) -> None:
-        links = _MOST_CHANGING_LINKS if self._broker.neighbours_change else len(self._config.links)
+        links = _MOST_CHANGING_LINKS if self._broker.neighbours.change else len(self._config.links)
         limits = ServerLimits(largest_link_frame(self._config.limits), links + _STREAMS_WITHOUT_HELLO)
         server = RpcServer({LINK: functools.partial(self._serve_link, local)}, limits, self._report_refused)
         await server.listen(bind(local))

@@ -1,4 +1,5 @@
-"""The content model. Its relations are in `relations`, its bytes in `wire`, its text in `notation`.
+"""The content model. Its tests of publications are in `evaluation`, its relations in `relations`, its bytes in `wire`,
+its text in `notation`.
 
 `notation` is not imported here: brokers never read text, and must not pay for loading the parser generator. Code
 that reads text imports `broker_service.language.notation`.

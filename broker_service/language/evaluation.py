@@ -1,4 +1,4 @@
-"""Evaluation: the test whether predicates hold for values."""
+"""Evaluation: the tests whether predicates hold for values, and subscriptions and advertisements for publications."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from broker_service.language.model import Operator, Predicate, Value
+from broker_service.language.model import Advertisement, Operator, Predicate, Publication, Subscription, Value
 
 
 def _present(_value: Value, _sample: Value) -> bool:
@@ -56,4 +56,26 @@ def all_hold(predicates: Iterable[Predicate], attributes: Mapping[str, Value]) -
         wanted = predicate.value  # as in `holds`, whose call would take as long as the rest
         if (type(value) is str) is not (type(wanted) is str) or not test_of(predicate.operator)(value, wanted):
             return False
+    return True
+
+
+def matches(subscription: Subscription, publication: Publication) -> bool:
+    """True when every predicate of the subscription holds for the publication."""
+    return all_hold(subscription.predicates, publication.attributes)
+
+
+def conforms(publication: Publication, advertisement: Advertisement) -> bool:
+    """True when each attribute of the publication is advertised and satisfies the predicates on it.
+
+    Advertised attributes may be missing, except `class`, which no publication lacks.
+    """
+    by_attribute = advertisement.by_attribute
+    for attribute, value in publication.attributes.items():
+        predicates = by_attribute.get(attribute)
+        if predicates is None:
+            return False
+        for predicate in predicates:
+            wanted = predicate.value  # as in `holds`, whose call would take as long as the rest
+            if (type(value) is str) is not (type(wanted) is str) or not test_of(predicate.operator)(value, wanted):
+                return False
     return True

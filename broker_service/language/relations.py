@@ -1,4 +1,4 @@
-"""The relations between publications, subscriptions and advertisements.
+"""Relations between subscriptions and advertisements.
 
 All are exact: over the real numbers, over all strings by code point, for every pair of operators and for conjunctions.
 The ground is what publications are (see `model`): any set of attributes with values of either type, except that
@@ -21,33 +21,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from broker_service.language import number_sets, string_sets
-from broker_service.language.evaluation import all_hold, test_of
-from broker_service.language.model import CLASS, Advertisement, Operator, Predicate, Publication, Subscription, Value
+from broker_service.language.model import CLASS, Advertisement, Operator, Predicate, Subscription, Value
 
 _ANY_CLASS = Predicate(CLASS, Operator.PRESENT, "")
 """Knowledge about the class of every publication."""
-
-
-def matches(subscription: Subscription, publication: Publication) -> bool:
-    """True when every predicate of the subscription holds for the publication."""
-    return all_hold(subscription.predicates, publication.attributes)
-
-
-def conforms(publication: Publication, advertisement: Advertisement) -> bool:
-    """True when each attribute of the publication is advertised and satisfies the predicates on it.
-
-    Advertised attributes may be missing, except `class`, which no publication lacks.
-    """
-    by_attribute = advertisement.by_attribute
-    for attribute, value in publication.attributes.items():
-        predicates = by_attribute.get(attribute)
-        if predicates is None:
-            return False
-        for predicate in predicates:
-            wanted = predicate.value  # as in `evaluation.holds`, whose call would take as long as the rest
-            if (type(value) is str) is not (type(wanted) is str) or not test_of(predicate.operator)(value, wanted):
-                return False
-    return True
 
 
 def covers(general: Subscription, special: Subscription) -> bool:

@@ -82,6 +82,6 @@ class Greeting:
                 f"link to {link.neighbour}: incarnation {hello.incarnation}, but {self._latest} is the last one planned"
             )
         try:
-            link.check_resumption(hello.incarnation, self.handled(hello))
+            link.retransmission_to(hello.incarnation).check(self.handled(hello))
         except ValueError as error:
             raise RefusedError(f"link to {link.neighbour}: {error}") from None

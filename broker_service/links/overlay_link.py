@@ -18,7 +18,8 @@ messages of a megabyte are permitted, and a full queue of those would take a hun
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -55,7 +56,6 @@ class OverlayLink:
     __slots__ = (
         "_ahead",
         "_batch",
-        "_being_sent",
         "_clock",
         "_flows",
         "_limits",
@@ -145,9 +145,6 @@ class OverlayLink:
         """Messages waiting that are no publications, those that must travel again not included."""
         self.others_bytes = 0
         """Bytes of them."""
-        self._being_sent: tuple[Message, int, int, int] | None = None
-        """A message that has left the queue and takes time to be sent: when it left, its wait, and the length behind.
-        Its record is made when it is written."""
         self._sent_window = SentWindow(limits.utilisation_window)
         self._flows: dict[float, LinkFlow] = {}
         """Flow over this link by the interval over which it is measured, in seconds."""
@@ -161,10 +158,6 @@ class OverlayLink:
     def waiting_since(self) -> int:
         """The time at which the message that travels next entered the queue; 0 for one that travels again."""
         return self._waiting[0][0] if self._waiting and not self.retransmission.repeats else 0
-
-    @property
-    def in_flight(self) -> int:
-        return len(self.retransmission.in_flight)
 
     @property
     def sendable(self) -> bool:
@@ -209,13 +202,13 @@ class OverlayLink:
         if message.kind is _PUBLISH:
             occupied = self._publication_bytes + size
             if len(waiting) - others >= self._most_publications or occupied > self._most_bytes:
-                self._drop(message, "output queue full")
+                self._drop("output queue full", message)
                 return
             self._publication_bytes = occupied
         else:
             occupied = self.others_bytes + size
             if others >= self._most_others or occupied > self._most_bytes:
-                self._drop(message, "output queue full of control messages")
+                self._drop("output queue full of control messages", message)
                 return
             self.others_waiting = others + 1
             self.others_bytes = occupied
@@ -243,8 +236,7 @@ class OverlayLink:
         if not self.connected and self._resumes:
             messages += self.retransmission.recall_in_flight()
         messages += self.retransmission.recall_repeats()
-        messages += (message for _, _, message in self._waiting)
-        self._clear_waiting()
+        messages += self._take_back()
         for message in messages:
             self._recorder.message(Event.RECALLED, message, peer=self.neighbour)
         return messages
@@ -269,13 +261,6 @@ class OverlayLink:
         in_flight += messages
         return messages
 
-    def note_written(self, time: int | None) -> None:
-        """Records the message that was being sent, if it is none that travels again. See `OutputQueue`."""
-        if self._being_sent is not None:
-            message, left, waited, behind = self._being_sent
-            self._being_sent = None
-            self._recorder.sent(message, left, waited, self.neighbour, behind, written=time)
-
     def change_send_times(self, send_times: Callable[[], int] | None) -> None:
         """Has the next messages take other times to be sent; None: no time.
 
@@ -286,36 +271,38 @@ class OverlayLink:
         elif send_times is not None:
             self.sending = Sending(self, send_times, self._turns or Turns())
 
-    def check_resumption(self, incarnation: int, handled: int) -> None:
-        """Raises `ValueError` when a neighbour of this incarnation cannot have handled this many messages."""
-        self._retransmission_to(incarnation).check(handled)
+    def retransmission_to(self, incarnation: int) -> RetransmissionQueue:
+        """The queue to this incarnation of the neighbour: an empty one when it is another than before."""
+        if incarnation == self.neighbour_incarnation:
+            return self.retransmission
+        return RetransmissionQueue(self.neighbour, self._limits)
 
     def connect(self, incarnation: int, handled: int) -> None:
         """Notes that a stream is open to this incarnation of the neighbour, which has handled `handled` messages.
 
         Raises `ValueError` when it cannot have; nothing is changed then.
         """
-        retransmission = self._retransmission_to(incarnation)
+        retransmission = self.retransmission_to(incarnation)
         retransmission.check(handled)
         if retransmission is not self.retransmission:
-            self._forget()
-            self.retransmission, self.neighbour_incarnation = retransmission, incarnation
+            if self.neighbour_incarnation:  # the new one has no use for what was meant for the former one
+                self._drop("neighbour restarted", *self.retransmission.recall(), *self._take_back())
+            self.retransmission, self.neighbour_incarnation, self.received = retransmission, incarnation, 0
         retransmission.resume(handled)
         if not self._resumes:
-            self._drop_all(retransmission.recall_repeats(), STREAM_BROKE)
+            self._drop(STREAM_BROKE, *retransmission.recall_repeats())
         self.up = self.connected = True
 
     def disconnect(self) -> None:
         """Notes that the stream broke; messages in flight wait until `connect` learns which of them were handled."""
         self.up = self.connected = False
         if not self._resumes:
-            self._drop_all([message for _, _, message in self._waiting], STREAM_BROKE)
-            self._clear_waiting()
+            self._drop(STREAM_BROKE, *self._take_back())
 
     def vanish(self) -> None:
         """Drops everything that waits or is in flight, because the link is removed."""
         self.up = self.connected = False
-        self._drop_everything("link vanished")
+        self._drop("link vanished", *self.retransmission.recall(), *self._take_back())
 
     @property
     def idle(self) -> bool:
@@ -350,7 +337,7 @@ class OverlayLink:
             if self.sending is None:
                 recorder.sent(message, now, wait, neighbour, len(waiting))
             else:
-                self._being_sent = message, now, wait, len(waiting)
+                self.sending.record = partial(recorder.sent, message, now, wait, neighbour, len(waiting))
         if not waiting:
             self._waiting = _NOTHING
         if self._ahead:
@@ -369,31 +356,13 @@ class OverlayLink:
         if now >= self._sent_window.due_at:
             self._sent_window.note(now, self.sent)
 
-    def _retransmission_to(self, incarnation: int) -> RetransmissionQueue:
-        """The queue to this incarnation of the neighbour: an empty one when it is another than before."""
-        if incarnation == self.neighbour_incarnation:
-            return self.retransmission
-        return RetransmissionQueue(self.neighbour, self._limits)
-
-    def _forget(self) -> None:
-        """Drops whatever was meant for a former incarnation of the neighbour, because the new one has no use for it."""
-        if self.neighbour_incarnation:
-            self._drop_everything("neighbour restarted")
-        self.received = 0
-
-    def _drop_everything(self, reason: str) -> None:
-        unacknowledged = self.retransmission.recall_in_flight() + self.retransmission.recall_repeats()
-        self._drop_all([*unacknowledged, *(message for _, _, message in self._waiting)], reason)
-        self._clear_waiting()
-
-    def _clear_waiting(self) -> None:
-        self._waiting = _NOTHING
+    def _take_back(self) -> list[Message]:
+        """Takes back what waits."""
+        waiting, self._waiting = self._waiting, _NOTHING
         self._ahead = self._publication_bytes = self.others_waiting = self.others_bytes = 0
+        return [message for _, _, message in waiting]
 
-    def _drop_all(self, messages: Iterable[Message], reason: str) -> None:
+    def _drop(self, reason: str, *messages: Message) -> None:
+        self.dropped += len(messages)
         for message in messages:
-            self._drop(message, reason)
-
-    def _drop(self, message: Message, reason: str) -> None:
-        self.dropped += 1
-        self._recorder.message(Event.DROPPED, message, peer=self.neighbour, text=reason, count=1)
+            self._recorder.message(Event.DROPPED, message, peer=self.neighbour, text=reason, count=1)

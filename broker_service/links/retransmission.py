@@ -95,6 +95,10 @@ class RetransmissionQueue:
         self.acknowledged = handled
         self._recalled = 0
 
+    def recall(self) -> list[Message]:
+        """Takes back all messages that the neighbour has not acknowledged."""
+        return self.recall_in_flight() + self.recall_repeats()
+
     def recall_in_flight(self) -> list[Message]:
         """Takes back the messages in flight of a link that is down."""
         messages = self.in_flight.copy()

@@ -44,9 +44,6 @@ class OutputQueue(Protocol):
 
     def take(self, most: int | None = None) -> list[Message]: ...
 
-    def note_written(self, time: int | None) -> None:
-        """Notes that the message which was taken last is written at a time, or never: its stream broke."""
-
 
 class Turns:
     """The turns in which messages are sent, of one link direction or of all that begin at a broker."""
@@ -75,6 +72,9 @@ class Sending:
         self._turns = turns
         self._turn: tuple[int, int] | None = None
         """The begin and the end of the turn that was taken, until its message has left; None without one."""
+        self.record: Callable[..., None] | None = None
+        """Records the message that is being sent, which the queue has taken out for the first time, once it is known
+        when it was `written`; None while there is none."""
         self._message: list[Message] = []
         """The message that is being sent; empty while none is."""
 
@@ -96,7 +96,7 @@ class Sending:
         while (due := self.due_at) is None or due <= now:
             if self.ends_at is not None:
                 sent += self._message
-                self._queue.note_written(now)
+                self._record_written(now)
                 begin = max(self.ends_at, self._queue.waiting_since, now - _LATEST)
                 self.ends_at = self._turn = None
             if self._turn is None and not self._take_turn(begin):
@@ -107,7 +107,7 @@ class Sending:
     def abandon(self) -> None:
         """Forgets the message that is being sent, and the turn that was taken, because the stream has ended."""
         if self._message:
-            self._queue.note_written(None)
+            self._record_written(None)
         self._end_turn()
 
     def _take_turn(self, earliest: int) -> bool:
@@ -131,6 +131,12 @@ class Sending:
             self.ends_at = end
         else:
             self._end_turn()
+
+    def _record_written(self, time: int | None) -> None:
+        """Records that the message is written at a time, or never: its stream broke."""
+        record, self.record = self.record, None
+        if record is not None:
+            record(written=time)
 
     def _end_turn(self) -> None:
         if self._turn is not None:

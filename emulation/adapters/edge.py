@@ -117,7 +117,7 @@ class EdgeBroker(Broker):
         self._actions.perform(actions)
 
     def _drop(self, message: Message, reason: str) -> None:
-        if self._comparisons.decode(message.body).attributes.get(CLASS) != CANARY:
+        if self._surroundings.comparisons.decode(message.body).attributes.get(CLASS) != CANARY:
             self._surroundings.report_dropped(message, reason)
 
 

@@ -113,15 +113,13 @@ class SimulatedBroker:
         return (
             self.server.waiting > 0
             or self.core.awaited_timers > 0
-            or any(link.queue_length or link.in_flight for link in self.core.links.values())
+            or not all(link.idle for link in self.core.links.values())
         )
 
     @property
     def flushed(self) -> bool:
         """True when no message waits here, or is in flight on a link that is up."""
-        return not self.server.waiting and not any(
-            link.up and (link.queue_length or link.in_flight) for link in self.core.links.values()
-        )
+        return not self.server.waiting and all(link.idle or not link.up for link in self.core.links.values())
 
     def kill(self) -> None:
         """Ends at once, as in a crash: no neighbour and no client is notified."""
@@ -183,7 +181,7 @@ class SimulatedBroker:
 
     def add_link(self, link: LinkConfig) -> LinkEnd:
         """The broker has a neighbour more. Returns its end of the link."""
-        self._drive(self.core.add_link(link))
+        self._drive(self.core.neighbours.add(link))
         return self.ends[link.neighbour]
 
     def end(self, neighbour: BrokerId) -> LinkEnd:
@@ -193,7 +191,7 @@ class SimulatedBroker:
     def remove_link(self, neighbour: BrokerId) -> None:
         """The broker has a neighbour less."""
         self.ends.pop(neighbour).close()
-        self.core.remove_link(neighbour)
+        self.core.neighbours.remove(neighbour)
 
     def work_at(self, service_time: ServiceTime) -> None:
         """Sets the service time of messages that come in from now on."""
@@ -203,7 +201,7 @@ class SimulatedBroker:
     def _drive(self, link: OverlayLink) -> None:
         """Moves the frames of a link from now on."""
         demand = do_nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
-        self.ends[link.neighbour] = LinkEnd(self, self.core, link, self.config, self.events, demand=demand)
+        self.ends[link.neighbour] = LinkEnd(self, self.core.neighbours, link, self.config, self.events, demand=demand)
 
     def _gauge(self) -> None:
         if not self.hold(self._gauge) and self.alive:

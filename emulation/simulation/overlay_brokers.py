@@ -138,7 +138,7 @@ class SimulatedBrokers:
         self._configs.disturb(direction, disturbance)
         neighbour, running = direction.source, self._running.get(direction.target)
         if running is not None:
-            running.when_running(partial(running.core.disturb, neighbour, disturbance))
+            running.when_running(partial(running.core.neighbours.disturb, neighbour, disturbance))
 
     # Observation
 

@@ -117,7 +117,7 @@ class SimulatedLinks:
             self._configs.change_send_time(direction, properties.send_time)
             if source in self._running:
                 running = self._running[source]
-                running.when_running(partial(running.core.change_send_time, target, properties.send_time))
+                running.when_running(partial(running.core.neighbours.change_send_time, target, properties.send_time))
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         if (access := self._sessions.access_links.with_direction(direction)) is not None:

@@ -8,9 +8,9 @@ import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.evaluation import matches
 from broker_service.language.formatting import format_composite
 from broker_service.language.records import predicate_record, recorded_predicate
-from broker_service.language.relations import matches
 from record.time_units import SECOND
 from scenario.sections.workload.operations import OperationItem
 from scenario.workload.operations import OperationKind, PlannedOperation

@@ -62,7 +62,7 @@ def _handled(core: Broker, frames: Frames) -> int:
     for data in frames:
         frame = decode_link_frame(data)
         assert isinstance(frame, MessageFrame)
-        core.receive("B1", frame.messages)
+        core.neighbours.receive("B1", frame.messages)
         messages = _taken(core, "B3")
         encode_link_frame(MessageFrame(messages), _LARGEST)
         passed += len(messages)
@@ -78,12 +78,12 @@ def _publications(core: Broker) -> Iterator[Frames]:
     content = encode_predicates((_STOCK, Predicate("price", Operator.GREATER, 0)))
     first.sessions.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
     first.sessions.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
-    core.receive("B1", _taken(first, "B2"))
-    last.receive("B2", _taken(core, "B3"))
+    core.neighbours.receive("B1", _taken(first, "B2"))
+    last.neighbours.receive("B2", _taken(core, "B3"))
     last.sessions.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
     last.sessions.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
-    core.receive("B3", _taken(last, "B2"))
-    first.receive("B2", _taken(core, "B1"))
+    core.neighbours.receive("B3", _taken(last, "B2"))
+    first.neighbours.receive("B2", _taken(core, "B1"))
 
     def publish(number: int) -> list[Message]:
         quote = encode_publication(Publication({"class": "STOCK", "price": 50 + number % FRAME}))
@@ -98,8 +98,8 @@ def _controls() -> Iterator[Frames]:
     first = _broker("B1", ("B2", "B4"), NullTrace("B1", "base"))
 
     def restart(number: int) -> list[Message]:
-        first.link_down("B4")
-        first.link_up("B4", number + 2, 0)
+        first.neighbours.link_down("B4")
+        first.neighbours.link_up("B4", number + 2, 0)
         return _taken(first, "B2")
 
     return _rounds(restart)
@@ -127,7 +127,7 @@ def _broker(name: BrokerId, neighbours: Sequence[BrokerId], trace: Trace) -> Bro
     config = BrokerConfig(id=name, incarnation=1, protocol="tid", options={"publications": "fixed"}, links=links)
     broker = Broker(config, time.monotonic_ns, trace, _no_timer)
     for neighbour in neighbours:
-        broker.link_up(neighbour, 1, 0)
+        broker.neighbours.link_up(neighbour, 1, 0)
         _taken(broker, neighbour)
     return broker
 

@@ -165,7 +165,7 @@ class Loopback:
     async def linked(self) -> None:
         """Returns when every link of every broker is up."""
         for server in self.servers.values():
-            ups = calls_of(server.broker, "link_up")
+            ups = calls_of(server.broker.neighbours, "link_up")
             while not all(link.up for link in server.broker.links.values()):
                 await until(ups, lambda *_: True)
 

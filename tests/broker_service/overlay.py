@@ -148,7 +148,7 @@ class CoreOverlay:
             return False
         sender, receiver = self.random.choice(ready)
         link = self.brokers[sender].links[receiver]
-        self.brokers[receiver].receive(sender, link.take())
+        self.brokers[receiver].neighbours.receive(sender, link.take())
         link.retransmission.acknowledge(self.brokers[receiver].links[sender].received)
         return True
 
@@ -166,7 +166,7 @@ class CoreOverlay:
                 del self.sessions[client]
         for neighbour in self._neighbours(name):
             if neighbour in self.brokers:
-                self.brokers[neighbour].link_down(name)
+                self.brokers[neighbour].neighbours.link_down(name)
 
     def restart(self, name: str) -> None:
         self._start(name)
@@ -179,7 +179,7 @@ class CoreOverlay:
         self.cuts.append({a, b})
         for one, other in ((a, b), (b, a)):
             if one in self.brokers:
-                self.brokers[one].link_down(other)
+                self.brokers[one].neighbours.link_down(other)
 
     def join(self, a: str, b: str) -> None:
         """A link that was cut works again."""
@@ -191,7 +191,7 @@ class CoreOverlay:
         self.links.append((a, b))
         for broker, neighbour in ((a, b), (b, a)):
             if broker in self.brokers:
-                self.brokers[broker].add_link(LinkConfig(neighbour=neighbour, local="", remote="", dial=False))
+                self.brokers[broker].neighbours.add(LinkConfig(neighbour=neighbour, local="", remote="", dial=False))
         if a in self.brokers and b in self.brokers:
             self._connect(a, b)
 
@@ -203,8 +203,8 @@ class CoreOverlay:
         for broker, neighbour in ((a, b), (b, a)):
             if broker in self.brokers:
                 if was_up:
-                    self.brokers[broker].link_down(neighbour)
-                self.brokers[broker].remove_link(neighbour)
+                    self.brokers[broker].neighbours.link_down(neighbour)
+                self.brokers[broker].neighbours.remove(neighbour)
 
     # What happened
 
@@ -246,7 +246,7 @@ class CoreOverlay:
     def _connect(self, a: str, b: str) -> None:
         handled = {(one, other): self._handled(one, other) for one, other in ((a, b), (b, a))}
         for one, other in ((a, b), (b, a)):
-            self.brokers[one].link_up(other, self.incarnations[other], handled[one, other])
+            self.brokers[one].neighbours.link_up(other, self.incarnations[other], handled[one, other])
 
     def _handled(self, one: str, other: str) -> int:
         """Messages of the present incarnation of one broker that the other has handled."""

@@ -271,7 +271,7 @@ def attacked(name: str, seed: int) -> Attacked:
     timers = ManualTimers()
     broker = Broker(config, lambda: 0, ListTrace(place), timers.schedule)
     for neighbour in broker.links:
-        broker.link_up(neighbour, 1, 0)
+        broker.neighbours.link_up(neighbour, 1, 0)
     neighbour = sorted(broker.links)[seed % len(broker.links)]
     names = (neighbour, *(other.id for other in overlay.brokers if other.id not in (neighbour, place)), place)
     return Attacked(broker, neighbour, Grammar(random.Random(seed), names, *plan_of(broker), MADE), protocol.protocol)

@@ -31,7 +31,7 @@ def flooded(protocol: str, limit: int) -> tuple[int, set[str]]:
     most = 0
     for number in range(ROUNDS):
         for message in there.messages(20 + number):
-            there.broker.receive(there.neighbour, [message])
+            there.broker.neighbours.receive(there.neighbour, [message])
             most = max(most, held(there))
     return most, reasons
 

@@ -64,7 +64,7 @@ def worst_excess(there: Attacked) -> float:
     before, worst = 0, 0.0
     for size in SIZES:
         for message in there.messages(size):
-            work = instructions(lambda message=message: there.broker.receive(there.neighbour, [message]))  # type: ignore[misc]
+            work = instructions(lambda message=message: there.broker.neighbours.receive(there.neighbour, [message]))  # type: ignore[misc]
             allowed = A_MESSAGE + AN_UPDATE.get(there.protocol, 0) + A_BYTE * size_of(message) + A_BYTE_BEFORE * before
             worst = max(worst, work / allowed)
             before += size_of(message)
@@ -98,9 +98,11 @@ def test_a_restart_costs_nothing_for_units_that_it_does_not_concern() -> None:
         path = (Home("X", 1), Home("Y", 1), Home(there.neighbour, 1))
         header = encode_header(ComposeHeader("c", "u", 1, 1, None, path, ((), ())))
         for number in range(units):
-            there.broker.receive(there.neighbour, [Message(Kind.COMPOSE, f"X.1.{number}", COMPOSITE, header, 1)])
+            there.broker.neighbours.receive(
+                there.neighbour, [Message(Kind.COMPOSE, f"X.1.{number}", COMPOSITE, header, 1)]
+            )
         restarted = Message(Kind.CONTROL, "Z.3", b"", encode_header(Restarted("Z", 3)), 1)
-        return instructions(lambda: there.broker.receive(there.neighbour, [restarted]))
+        return instructions(lambda: there.broker.neighbours.receive(there.neighbour, [restarted]))
 
     assert work_with(100) < work_with(10) + 100
 

@@ -16,13 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from broker_service.language import Publication, Subscription
-from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.gryphon.clients import Clients
 from broker_service.routing.gryphon.detours.detours import Detours
 from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways
 from broker_service.routing.gryphon.detours.offered import MOST_PARTS
@@ -30,7 +31,7 @@ from broker_service.routing.gryphon.messages import decode_any
 from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.paths import hash_of
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber, RoutingTree
+from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
 from broker_service.routing.gryphon.propagation.known_state import KnownState
 from broker_service.routing.gryphon.propagation.messages import Control
 from broker_service.routing.gryphon.propagation.parties import Exchanges
@@ -38,17 +39,12 @@ from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep, recovered_log
 from broker_service.routing.gryphon.relaying.relay import Relay
-from broker_service.routing.gryphon.streams.horizon import Lost
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack, Silence, StreamControl
 from broker_service.routing.gryphon.streams.publications import Cached, Held
 from broker_service.routing.gryphon.streams.publisher_log import size_of
 from broker_service.routing.gryphon.streams.state import StreamState
-from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING, Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
-from broker_service.routing.gryphon.subscriptions.keys import Interest, RootKey
-from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
-from broker_service.routing.gryphon.subscriptions.starts import AwaitedStarts
 from broker_service.routing.gryphon.timer_keys import (
     Announce,
     AnnounceEnd,
@@ -60,27 +56,26 @@ from broker_service.routing.gryphon.timer_keys import (
     Party,
     SeekDetours,
 )
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock, VirtualTime
+from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, encode_vector, maximum
 from broker_service.routing.interface import (
     Action,
     Actions,
-    AnnounceLoss,
-    AnnounceStart,
     Buffer,
     CancelTimer,
-    Deliver,
     HoldsPublishers,
     KeepsStreams,
-    Matcher,
+    MalformedMessageError,
     RefusedPublicationError,
+    Router,
     RouterContext,
-    SetTimer,
     Store,
     StoresValues,
     TimerKey,
 )
 
+_PUBLISH: Final = Kind.PUBLISH
+_CONTROL: Final = Kind.CONTROL
 _LAST_OFFER = 60.0
 """Seconds between two repetitions of an offer, at most."""
 _KNOWN = "known"
@@ -89,11 +84,10 @@ _COVERINGS: Mapping[str, Callable[[], Covering]] = {"exact": ExactCovering, "ide
 _decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
 
 
-class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishers):
+class GryphonRouter(Router, KeepsStreams, StoresValues, HoldsPublishers):
     """Gryphon's router: one broker of the redundant tree."""
 
     def __init__(self, context: RouterContext[GryphonOptions]) -> None:
-        super().__init__({Kind.PUBLISH: self._pass_publication, Kind.CONTROL: self._receive_control})
         self._context = context
         options = context.options
         tree = _decode_tree(context.prepared)
@@ -101,10 +95,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         view = self._view = LocalView.of(tree, context.broker)
         covering = _COVERINGS[options.covering]
         clock = VirtualClock(context.incarnation)
-        self._subscriptions: LeafSubscriptions[Interest] = LeafSubscriptions(clock, covering())
-        self._matcher: Matcher[Interest | RootKey] = context.matcher()
-        self._matched: tuple[Message, list[Interest | RootKey]] | None = None
-        """The latest publication that was matched, which several steps may need."""
+        self._clients = Clients(context, self._brokers, view.leaf, clock, covering)
         self._detours = Detours(
             view,
             context.links,
@@ -114,7 +105,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             closed=self._cut_off,
         )
         roots = RootSets(tuple(view.behind), tuple(view.members), covering())
-        self._state = KnownState(view, roots, clock.announced, self._observe)
+        self._state = KnownState(view, roots, clock.announced, self._clients.observe)
         self._propagation = Propagation(
             view,
             self._state,
@@ -125,43 +116,33 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             now=context.now,
             require_room=context.require_room,
         )
-        self._forwarding = Forwarding(view, self._propagation, self, options, self._detours, now=context.now)
-        self._relay = Relay(self._forwarding)
+        self._forwarding = Forwarding(view, self._propagation, self._clients, options, self._detours, now=context.now)
         stream = self._forwarding.state(view.leaf)
         self._log_bytes = min(options.log_bytes, context.storage.most_bytes // 2)
         self._log = recovered_log(context, stream, view.leaf, self._log_bytes)
         self._given = maximum(self._state.known, self._vector_given_before(stream))
         """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
         self._stored_version = self._state.version
-        self._awaited: AwaitedStarts[Interest] = AwaitedStarts()
         self._upkeep = LogUpkeep(self._log, self._forwarding, self._log_bytes)
-        self._batching = False
+        self._relay = Relay(self._forwarding, self._upkeep)
 
     # Operations of clients
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
-        interest = Interest(client, id)
-        flooding = self._context.options.filtering == "flooding"
-        start = self._subscriptions.subscribe(interest, (EVERYTHING if flooding else Conjunction.of(subscription),))
-        self._awaited.add(interest, start)
-        self._matcher.add(interest, subscription)
-        return self._end_batch_later()
+        return self._clients.subscribe(client, id, subscription)
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
-        interest = Interest(client, id)
-        self._subscriptions.unsubscribe(interest)
-        self._awaited.discard(interest)
-        self._matcher.remove(interest)
-        if not len(self._subscriptions):
+        actions = self._clients.unsubscribe(client, id)
+        if not len(self._clients.subscriptions):
             self._forwarding.leave_all()
-        return self._end_batch_later()
+        return actions
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         if self._log.is_repeat(client, message.id):
             return ()
         if size_of(client, message) > self._log_bytes:
             raise RefusedPublicationError(f"it has {len(message.body)} bytes; the log holds {self._log_bytes}")
-        if not self._batching:
+        if not self._clients.batching:
             return self._detours.carried(self._append(client, message, publication))
         actions = [*self._end_batch(), CancelTimer(Batch())]
         self._raise_given()
@@ -169,7 +150,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
 
     def _append(self, client: ClientId, message: Message, publication: Publication) -> list[Action]:
         """Gives a publication its place in the stream, sends it on, and notifies clients here."""
-        self._matched = (message, self._matcher.match_decoded(message.id, publication))
+        wanting = self._clients.published(message, publication)
         leaf, given = self._view.leaf, self._given
         state = self._forwarding.state(leaf)
         position = self._log.publications.next
@@ -178,23 +159,21 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         by = self._context.options.hash_by
         hash = hash_of(publication.attributes.get(by)) if by else leaf
         cached = Cached(message, self._log.digest, hash)
-        wanting = self.wanting(message)
         actions += self._forwarding.send_on(state, position, cached, given, state.others, wanting=wanting)
-        actions += self.notify(leaf, Held(position, message, given))
+        actions += self._clients.notify(leaf, Held(position, message, given))
         self._log.acknowledge(leaf, position + 1, 0.0)
         actions += self._upkeep.publication_added()
         return actions
 
     # Messages and links
 
-    def _pass_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Nothing but messages needs to be seen to, because a publication changes neither V_b nor subscriptions."""
-        return self._detours.carried(self._receive_publication(neighbour, message))
-
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._relay.receive_publication(neighbour, message)
-
-    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Handles a message. After a publication, nothing but messages needs to be seen to, because it changes neither
+        V_b nor subscriptions."""
+        if message.kind is _PUBLISH:
+            return self._detours.carried(self._relay.receive_publication(neighbour, message))
+        if message.kind is not _CONTROL:
+            raise MalformedMessageError(f"the protocol has no messages of kind {message.kind.word}")
         control = decode_any(message.header)
         if isinstance(control, Detour):
             return self._completed(self._receive_detour(neighbour, message, control))
@@ -207,7 +186,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             sender = self._detours.sender_of(neighbour, detour)
             message = detour.unwrapped(message)
             if message.kind is Kind.PUBLISH:
-                return () if sender is None else self._receive_publication(sender, message)
+                return () if sender is None else self._relay.receive_publication(sender, message)
             control = decode_any(message.header)
             if sender is None:
                 return ()
@@ -236,21 +215,20 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         return self._completed([*actions, *self._detours.link_down(neighbour)])
 
     def timer(self, key: TimerKey) -> Actions:
-        return self._completed(self._ran_out(key))
-
-    def _ran_out(self, key: TimerKey) -> Actions:
         match key:
             case Batch():
-                return self._end_batch()
+                actions = self._end_batch()
             case AnnounceEnd():
-                return self._upkeep.announce_end()
+                actions = self._upkeep.announce_end()
             case Gap() | Collect() | Announce():
-                return self._relay.timer(key)
+                actions = self._relay.timer(key)
             case AskAgain() | GiveUp() | Party():
-                return self._propagation.timer(key)
+                actions = self._propagation.timer(key)
             case SeekDetours():
-                return self._detours.timer()
-        raise AssertionError(f"there is no timer {key}")
+                actions = self._detours.timer()
+            case _:
+                raise AssertionError(f"there is no timer {key}")
+        return self._completed(actions)
 
     def buffers(self) -> Sequence[Buffer]:
         return [Buffer("log", self._log.bytes, len(self._log.publications)), *self._relay.buffers()]
@@ -272,53 +250,6 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             },
             "counts": dict(self._forwarding.counts),
         }
-
-    # What the relay asks of clients
-
-    def wanting(self, message: Message) -> Collection[NodeNumber]:
-        return {key.source for key in self._match(message) if isinstance(key, RootKey)}
-
-    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
-        reached = held.vector.get(self._view.leaf, 0)
-        clients = [
-            key.client
-            for key in self._match(held.message)
-            if isinstance(key, Interest) and self._subscriptions.start(key) <= reached
-        ]
-        if not clients:
-            return []
-        position = StreamPosition(self._brokers[stream], held.position)
-        message = held.message
-        if message.header:
-            message = msgspec.structs.replace(message, header=b"")
-        return [Deliver(tuple(dict.fromkeys(clients)), message, position)]
-
-    def follows_from(self, vector: Vector) -> bool:
-        first = self._subscriptions.first_start
-        return first is not None and first <= vector.get(self._view.leaf, 0)
-
-    def kept(self, start: int, end: int, most: int) -> list[tuple[int, Cached]]:
-        return [
-            (position, Cached(entry.message(), entry.digest, self._view.leaf))
-            for position, entry in self._log.publications.within(start, end, most)
-        ]
-
-    def announce_loss(self, stream: NodeNumber, lost: Lost) -> list[Action]:
-        latest = self._forwarding.state(stream).vectors.latest()
-        reached = 0 if latest is None else latest[1].get(self._view.leaf, 0)
-        clients = dict.fromkeys(interest.client for interest in self._subscriptions.started(reached))
-        position = StreamPosition(self._brokers[stream], lost.start)
-        return [AnnounceLoss(tuple(clients), position, lost.end)] if clients else []
-
-    def is_idle_until(self) -> VirtualTime | None:
-        return None if len(self._subscriptions) else self._state.known.get(self._view.leaf, 0)
-
-    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, VirtualTime]) -> list[Action]:
-        for leaf, position in leaves.items():
-            self._log.acknowledge(leaf, position, self._context.now())
-        for leaf, time in idle.items():
-            self._log.dismiss(leaf, time)
-        return self._upkeep.tend()
 
     # Parts
 
@@ -342,8 +273,7 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
             self._stored_version = self._state.version
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
         if settled := self._propagation.dissemination.take_settled_time():
-            started = self._awaited.take(settled)
-            actions = [*actions, *(AnnounceStart(interest.client, interest.id) for interest in started)]
+            actions = [*actions, *self._clients.announce_starts(settled)]
         return self._detours.carried(actions)
 
     def _reached(self, neighbour: BrokerId, incarnation: int) -> list[Action]:
@@ -358,30 +288,8 @@ class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishe
         """A neighbour cannot be reached any more."""
         return [*self._propagation.link_down(neighbour), *self._relay.link_down(neighbour)]
 
-    def _match(self, message: Message) -> list[Interest | RootKey]:
-        if self._matched is None or self._matched[0] is not message:
-            self._matched = (message, self._matcher.match(message))
-        return self._matched[1]
-
-    def _observe(self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]) -> None:
-        self._matched = None
-        if source == self._view.leaf:
-            return
-        for conjunction in removed:
-            self._matcher.remove(RootKey(source, conjunction.body))
-        for conjunction in added:
-            self._matcher.add(RootKey(source, conjunction.body), conjunction.subscription)
-
-    def _end_batch_later(self) -> Actions:
-        self._matched = None
-        if self._batching:
-            return ()
-        self._batching = True
-        return (SetTimer(Batch(), self._context.options.batch, awaited=True),)
-
     def _end_batch(self) -> Actions:
         """Announces the effect of the operations so far, and awaits their old start times again."""
-        self._batching = False
-        propagation, change = self._propagation, self._subscriptions.flush()
-        again = propagation.dissemination.await_again(self._awaited.take_new_times())
+        propagation, change = self._propagation, self._clients.end_batch()
+        again = propagation.dissemination.await_again(self._clients.awaited.take_new_times())
         return again if change is None else [*again, *propagation.announce(change)]

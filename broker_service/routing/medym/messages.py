@@ -6,12 +6,13 @@ Control messages have no body. Servers are named by their numbers. Headers of pu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
+from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.bounds import MOST_DECLARED, Contents
 from broker_service.routing.common.decoding import decode_subscription, encode_header, header_decoder
 from broker_service.routing.common.distances import MOST_SERVERS
@@ -140,6 +141,15 @@ _BUNDLES = 64
 _ANNOUNCEMENTS = 4096
 """Announcements that are decoded once for all servers of a process, in whichever bundles they travel. Decoded by each
 server for itself, the sums of a thousand servers would be a thousand times as many objects."""
+
+
+_LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "versions", Parting: "parting"}
+"""Purposes of control messages, for the log."""
+
+
+def control_message(broker: BrokerId, control: Control) -> Message:
+    """A control message of this broker to a neighbour."""
+    return Message(Kind.CONTROL, broker, b"", encode_header(control), 1, _LABELS[type(control)])
 
 
 class _EncodedBundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):

@@ -15,31 +15,8 @@ from broker_service.routing.interface import Actions, Deliver, Matcher, RouterCo
 from broker_service.routing.medym.multicast.decisions import Copy, Decisions
 from broker_service.routing.medym.multicast.destination_lists import is_rerouted
 from broker_service.routing.medym.options import MedymOptions
+from broker_service.routing.medym.own_status import Load
 from broker_service.routing.medym.subscriptions.interests import KnownSums
-
-
-class Load:
-    """Publications that a server has sent to neighbours, and received, since its start (BalancedMST, section 4.1).
-
-    What a client of this server publishes counts as received.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        """`threshold` is OT: above this ratio of sent to received publications, a server is overloaded."""
-        self.sent = 0
-        self.received = 0
-        self.overloaded = False
-        """True when the server was overloaded at the last look."""
-        self._threshold = threshold
-
-    def has_changed(self) -> bool:
-        """Looks at the counts. True when the server has become overloaded since the last look, or is so no more.
-
-        A server that has received nothing is not overloaded.
-        """
-        former = self.overloaded
-        self.overloaded = self.sent > self._threshold * self.received
-        return self.overloaded != former
 
 
 class Publications:

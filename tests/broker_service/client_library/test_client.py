@@ -184,7 +184,7 @@ async def test_a_publication_is_routed_once_wherever_its_session_breaks(tmp_path
             assert got == [f"P:{number}" for number in range(100)]
             await publisher.unadvertise("a")
             assert broken.connections == 2
-            assert server.broker.published == 100
+            assert server.broker.sessions.published == 100
 
 
 async def test_publications_are_acknowledged_without_events(tmp_path: Path) -> None:

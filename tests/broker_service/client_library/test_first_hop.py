@@ -163,7 +163,7 @@ def test_each_publication_is_routed_once_and_in_order_wherever_its_session_break
     assert hop.routed == [id for id in sent if f"{id} bad" not in rejected]
     assert set(rejected.values()) <= {1}
     assert not set(hop.routed) & set(rejected)
-    assert hop.broker.published == len(hop.routed)
+    assert hop.broker.sessions.published == len(hop.routed)
     assert hop.acknowledged == hop.routed
 
 
@@ -174,7 +174,7 @@ def test_a_bad_publication_is_rejected_once_though_it_is_repeated() -> None:
     assert not hop.events, "the answers are lost with the stream"
     hop.finish()
     assert [event.id for event in hop.events if event.outcome is Outcome.REJECTED] == ["p1 bad"]
-    assert hop.broker.rejected == 1
+    assert hop.broker.sessions.rejected == 1
     assert hop.acknowledged == []
 
 

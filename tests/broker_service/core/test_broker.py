@@ -70,7 +70,7 @@ def test_a_publication_outside_its_own_clients_advertisements_is_rejected_and_co
         (event,) = one.do(client, Operation.PUBLISH, f"{client}:1", quote(price))
         assert event.outcome is Outcome.REJECTED
         assert "conforms to no advertisement" in event.reason
-    assert (one.broker.rejected, one.broker.published) == (2, 0)
+    assert (one.broker.sessions.rejected, one.broker.sessions.published) == (2, 0)
     assert len(one.trace.of(Event.REJECTED)) == 2
 
 
@@ -228,7 +228,7 @@ def test_a_message_that_goes_round_in_circles_ends_here(one: OneBroker) -> None:
     one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
     header = encode_header(UnsubscribeHeader(()))
     for hops, dropped in ((MOST_HOPS, 0), (MOST_HOPS + 1, 1), (2**32 - 1, 2)):
-        one.broker.receive("B2", [Message(Kind.UNSUBSCRIBE, "x", header=header, hops=hops)])
+        one.broker.neighbours.receive("B2", [Message(Kind.UNSUBSCRIBE, "x", header=header, hops=hops)])
         assert one.broker.dropped == dropped
     assert one.trace.of(Event.DROPPED)[0].text == "malformed: it travelled 10001 links"
 

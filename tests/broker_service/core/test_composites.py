@@ -315,7 +315,7 @@ def test_a_session_that_does_not_read_loses_detections_and_that_is_logged() -> N
     publish(overlay, "s1", "s2")
     overlay.publish("P", "n1", {"class": "NEWS", "symbol": "X"})
     for sender, receiver in (("B1", "B2"), ("B2", "B3")):
-        overlay.brokers[receiver].receive(sender, overlay.brokers[sender].links[receiver].take())
+        overlay.brokers[receiver].neighbours.receive(sender, overlay.brokers[sender].links[receiver].take())
     (dropped,) = overlay.traces["B3"].of(Event.DROPPED)
     assert (dropped.kind, dropped.id, dropped.client, dropped.count) == ("detection", "n1", "S", 1)
     assert dropped.text == "client session does not read: composite c"

@@ -56,16 +56,16 @@ class OneBroker:
         """Has the router called in a way that fails."""
         match fails_in:
             case "receive":
-                self.broker.receive("B2", [Message(Kind.CONTROL, "c1")])
+                self.broker.neighbours.receive("B2", [Message(Kind.CONTROL, "c1")])
             case "subscribe":
                 self.subscribe()
             case "unsubscribe":
                 self.subscribe()
                 self.broker.sessions.close(self.session)
             case "link_up":
-                self.broker.link_up("B2", 1, 0)
+                self.broker.neighbours.link_up("B2", 1, 0)
             case "link_down":
-                self.broker.link_down("B2")
+                self.broker.neighbours.link_down("B2")
             case "timer":
                 self.run_timer_out()
             case _:
@@ -106,7 +106,7 @@ def test_a_defect_is_never_called_malformed_or_rejected() -> None:
     with pytest.raises(BrokerDefectError):
         other.cause("subscribe")
     for broker, trace in ((one.broker, one.trace), (other.broker, other.trace)):
-        assert (broker.dropped, broker.rejected) == (0, 0)
+        assert (broker.dropped, broker.sessions.rejected) == (0, 0)
         assert trace.of(Event.DROPPED) == trace.of(Event.REJECTED) == []
 
 
@@ -114,13 +114,13 @@ def test_actions_that_cannot_be_performed_are_a_defect_too() -> None:
     one = OneBroker("nothing")
     no_actions = mock.patch.object(one.broker._router, "link_up", lambda neighbour, incarnation: None)
     with no_actions, pytest.raises(BrokerDefectError, match="returned None, and a list of actions is expected"):
-        one.broker.link_up("B2", 1, 0)
+        one.broker.neighbours.link_up("B2", 1, 0)
 
 
 def test_a_hello_that_cannot_be_is_the_neighbours_fault() -> None:
     one = OneBroker("nothing")
     with pytest.raises(ValueError, match="handled 5 messages"):
-        one.broker.link_up("B2", 1, 5)
+        one.broker.neighbours.link_up("B2", 1, 5)
     assert one.defects == []
 
 

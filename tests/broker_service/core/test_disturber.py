@@ -35,11 +35,13 @@ class OneBroker:
         self.broker = Broker(config, lambda: 0, self.trace, self.timers.schedule)
         self.router = routers["B1"]
         for neighbour in ("B2", "B3"):
-            self.broker.link_up(neighbour, 1, 0)
+            self.broker.neighbours.link_up(neighbour, 1, 0)
 
     def come(self, count: int, neighbour: str = "B2") -> None:
         first = self.broker.links[neighbour].received
-        self.broker.receive(neighbour, [Message(Kind.CONTROL, str(first + number)) for number in range(count)])
+        self.broker.neighbours.receive(
+            neighbour, [Message(Kind.CONTROL, str(first + number)) for number in range(count)]
+        )
 
     def routed(self) -> list[str]:
         return [message.id for message in self.router.messages]
@@ -101,28 +103,28 @@ def test_shares_are_met(routers: dict[str, ObedientRouter]) -> None:
 def test_other_neighbours_are_not_disturbed_and_none_is_afterwards(routers: dict[str, ObedientRouter]) -> None:
     one = OneBroker(routers, lose=1.0)
     one.come(5, "B3")
-    one.broker.disturb("B2", Disturbance())
+    one.broker.neighbours.disturb("B2", Disturbance())
     one.come(5)
     assert len(one.routed()) == 10
-    one.broker.disturb("B3", Disturbance(lose=1.0))
+    one.broker.neighbours.disturb("B3", Disturbance(lose=1.0))
     one.come(5, "B3")
     assert [record.peer for record in one.trace.of(Event.DISTURBED)] == ["B3"] * 5
     with pytest.raises(ValueError, match="B1 and B9 are not linked"):
-        one.broker.disturb("B9", Disturbance(lose=1.0))
+        one.broker.neighbours.disturb("B9", Disturbance(lose=1.0))
 
 
 @pytest.mark.parametrize("change", ["restart", "vanish", "vanish and appear"])
 def test_a_message_that_is_held_back_goes_with_its_sender(routers: dict[str, ObedientRouter], change: str) -> None:
     one = OneBroker(routers, hold=1.0, held_for=1.0)
     one.come(1)
-    one.broker.link_down("B2")
+    one.broker.neighbours.link_down("B2")
     if change == "restart":
-        one.broker.link_up("B2", 2, 0)
+        one.broker.neighbours.link_up("B2", 2, 0)
     else:
-        one.broker.remove_link("B2")
+        one.broker.neighbours.remove("B2")
     if change == "vanish and appear":
-        one.broker.add_link(LinkConfig(neighbour="B2", local="", remote="", dial=True, appearance=2))
-        one.broker.link_up("B2", 1, 0)
+        one.broker.neighbours.add(LinkConfig(neighbour="B2", local="", remote="", dial=True, appearance=2))
+        one.broker.neighbours.link_up("B2", 1, 0)
     (key,) = one.timers.running
     one.timers.fire(key)
     assert one.routed() == []
@@ -132,7 +134,7 @@ def test_a_message_that_is_held_back_goes_with_its_sender(routers: dict[str, Obe
 def test_a_message_that_is_held_back_outlives_the_stream(routers: dict[str, ObedientRouter]) -> None:
     one = OneBroker(routers, hold=1.0, held_for=1.0)
     one.come(1)
-    one.broker.link_down("B2")
+    one.broker.neighbours.link_down("B2")
     (key,) = one.timers.running
     one.timers.fire(key)
     assert one.routed() == ["0"]

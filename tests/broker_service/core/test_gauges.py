@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from broker_service.config import Limits
 from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
+from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.routing.interface import Buffer
 from broker_service.tracing.trace import Recorder
 from record.log import Event, TraceRecord
@@ -12,13 +14,13 @@ from tests.broker_service.kept_trace import KeptTrace
 @dataclass
 class Queue:
     queue_length: int = 0
-    in_flight: int = 0
+    retransmission: RetransmissionQueue = field(default_factory=lambda: RetransmissionQueue("B2", Limits()))
     waiting: int = 0
     longest_wait: int = 0
 
     @property
     def idle(self) -> bool:
-        return not (self.queue_length or self.in_flight)
+        return not self.queue_length
 
 
 def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> None:

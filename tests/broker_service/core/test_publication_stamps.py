@@ -26,7 +26,7 @@ def travelled(overlay: CoreOverlay, path: Sequence[str]) -> Iterator[Message]:
     for sender, receiver in pairwise(path):
         link = overlay.brokers[sender].links[receiver]
         messages = link.take()
-        overlay.brokers[receiver].receive(sender, messages)
+        overlay.brokers[receiver].neighbours.receive(sender, messages)
         yield from messages
 
 

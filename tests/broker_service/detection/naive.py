@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from broker_service.language import Operator, Predicate, Publication, Subscription, Value
 from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate, VariableType
-from broker_service.language.evaluation import TESTS
-from broker_service.language.relations import matches
+from broker_service.language.evaluation import TESTS, matches
 
 
 @dataclass(frozen=True)

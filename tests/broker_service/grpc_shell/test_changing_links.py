@@ -210,7 +210,7 @@ async def test_messages_are_disturbed_on_request(tmp_path: Path) -> None:
             ("undisturbed", pb.DisturbRequest(neighbour="B1")),
         ):
             await both.ask("B2", request)
-            received = calls_of(both.overlay.servers["B2"].broker, "receive")
+            received = calls_of(both.overlay.servers["B2"].broker.neighbours, "receive")
             core._actions.perform([Send("B2", Message(Kind.CONTROL, id))])
             await until(received, lambda *_: True)
         while len(both.routers["B2"].messages) < 2:

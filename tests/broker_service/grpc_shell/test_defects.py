@@ -28,7 +28,7 @@ async def test_a_defect_ends_the_process_with_its_stack_trace_and_a_record(tmp_p
         async with Loopback(tmp_path) as overlay:
             overlay.link("B1", "B2")
             second = await overlay.start("B2", protocol=DEFECTIVE, options={"fails_in": "nothing"})
-            ups = calls_of(second.broker, "link_up")
+            ups = calls_of(second.broker.neighbours, "link_up")
             (tmp_path / "B1.json").write_bytes(msgspec.json.encode(overlay.config("B1", protocol=DEFECTIVE)))
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "tests.broker_service.defective", str(tmp_path / "B1.json"),

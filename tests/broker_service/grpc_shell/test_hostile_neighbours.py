@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from broker_service.core.neighbours import Neighbours
 from broker_service.language import Operator, Predicate
 from broker_service.messages import MOST_HOPS, BrokerId, Kind, Message, Operation
 from tests.broker_service.overlay import CoreOverlay
@@ -44,9 +45,9 @@ def overlay_with_traffic(protocol: str, options: Mapping[str, str], seed: int) -
 
         def receive(neighbour: BrokerId, messages: list[Message], name: str = name) -> None:
             seen.extend(messages)
-            type(net.brokers[name]).receive(net.brokers[name], neighbour, messages)
+            Neighbours.receive(net.brokers[name].neighbours, neighbour, messages)
 
-        broker.receive = receive  # type: ignore[assignment, method-assign]
+        broker.neighbours.receive = receive  # type: ignore[assignment, method-assign]
     for number in range(4):
         net.attach(f"c{number}", net.random.choice(net.names))
         net.advertise(f"c{number}", "a", (STOCK, Predicate("price", Operator.PRESENT, 0)))
@@ -89,7 +90,7 @@ def test_a_hostile_broker_ends_nobody(protocol: str, options: Mapping[str, str],
     hostile = source.choice(net.names)
     for _ in range(MESSAGES):
         receiver = source.choice(list(net.brokers[hostile].links))
-        net.brokers[receiver].receive(hostile, [forged(source.choice(seen), source)])
+        net.brokers[receiver].neighbours.receive(hostile, [forged(source.choice(seen), source)])
         net.brokers[receiver].links[hostile].received -= 1  # it is not the link that is tried here
         net.settle()
     assert sum(broker.dropped for broker in net.brokers.values()) > 0, "some cannot be read"

@@ -45,8 +45,8 @@ class Pair:
         self.connection = connection
         self.first = first
         self.second = second
-        self.ups = [calls_of(server.broker, "link_up") for server in (first, second)]
-        self.downs = [calls_of(server.broker, "link_down") for server in (first, second)]
+        self.ups = [calls_of(server.broker.neighbours, "link_up") for server in (first, second)]
+        self.downs = [calls_of(server.broker.neighbours, "link_down") for server in (first, second)]
 
     async def up(self) -> None:
         for queue in self.ups:
@@ -59,8 +59,8 @@ class Pair:
     async def clients(self, near: Session, far: Session) -> tuple[Client, Client]:
         """A publisher and a subscriber who have found each other."""
         publisher, subscriber = await near.client("P"), await far.client("S")
-        at_second = calls_of(self.second.broker, "receive")
-        at_first = calls_of(self.first.broker, "receive")
+        at_second = calls_of(self.second.broker.neighbours, "receive")
+        at_first = calls_of(self.first.broker.neighbours, "receive")
         await publisher.advertise("a", QUOTES)
         await until(at_second, lambda *_: True)
         await subscriber.subscribe("s", STOCKS)
@@ -115,7 +115,7 @@ async def test_cut_connections_lose_and_double_nothing(tmp_path: Path, cut_after
         Session(both.overlay.address("B2")) as far,
     ):
         publisher, subscriber = await both.clients(near, far)
-        broken = calls_of(both.first.broker, "link_down")
+        broken = calls_of(both.first.broker.neighbours, "link_down")
 
         async def cut() -> None:
             for _ in range(cuts):
@@ -169,8 +169,8 @@ async def test_a_killed_neighbour_comes_back_with_a_new_incarnation(tmp_path: Pa
     async with Loopback(tmp_path, Limits(heartbeat=30, reconnect_first=0.01, reconnect_last=0.1)) as overlay:
         overlay.link("B1", "B2")
         first = BrokerServer(overlay.config("B1"))
-        ups, downs = calls_of(first.broker, "link_up"), calls_of(first.broker, "link_down")
-        received = calls_of(first.broker, "receive")
+        ups, downs = calls_of(first.broker.neighbours, "link_up"), calls_of(first.broker.neighbours, "link_down")
+        received = calls_of(first.broker.neighbours, "receive")
         await first.start()
 
         async def start(incarnation: int) -> asyncio.subprocess.Process:
@@ -226,7 +226,7 @@ async def test_messages_of_a_stream_that_has_ended_are_handled_on_the_next_one_o
     async with Loopback(tmp_path) as overlay:
         port = overlay.link("B1", "B2")
         server = await overlay.start("B2", service_time=ServiceTime(mean=0.2))
-        submitted, handled = calls_of(server._service, "submit"), calls_of(server.broker, "receive")
+        submitted, handled = calls_of(server._service, "submit"), calls_of(server.broker.neighbours, "receive")
         async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
             for _ in range(2):
                 call = rpc.dial(channel, rpc.LINK)

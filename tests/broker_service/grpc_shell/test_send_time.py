@@ -57,8 +57,8 @@ async def linked_pair(overlay: Loopback) -> AsyncIterator[tuple[Client, Client]]
     for broker in ("B2", "B1"):
         await overlay.start(broker)
     await overlay.linked()
-    advertised = calls_of(overlay.servers["B2"].broker, "receive")
-    subscribed = calls_of(overlay.servers["B1"].broker, "receive")
+    advertised = calls_of(overlay.servers["B2"].broker.neighbours, "receive")
+    subscribed = calls_of(overlay.servers["B1"].broker.neighbours, "receive")
     async with Session(overlay.address("B1")) as near, Session(overlay.address("B2")) as far:
         publisher, subscriber = await near.client("P"), await far.client("S")
         await publisher.advertise("a", QUOTES)

@@ -133,8 +133,8 @@ async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:
 async def test_a_publication_travels_a_line_of_three(tmp_path: Path) -> None:
     async with Loopback(tmp_path) as overlay:
         await overlay.line("B1", "B2", "B3")
-        advertised = calls_of(overlay.servers["B3"].broker, "receive")
-        subscribed = calls_of(overlay.servers["B1"].broker, "receive")
+        advertised = calls_of(overlay.servers["B3"].broker.neighbours, "receive")
+        subscribed = calls_of(overlay.servers["B1"].broker.neighbours, "receive")
         async with Session(overlay.address("B1")) as near, Session(overlay.address("B3")) as far:
             publisher, subscriber = await near.client("P"), await far.client("S")
             await publisher.advertise("a", QUOTES)
@@ -277,8 +277,8 @@ async def test_sigterm_passes_on_what_waits(tmp_path: Path) -> None:
         async with Connection(port).open() as connection:
             overlay.link("B1", "B2", through=connection.port, port=port)
             second = await overlay.start("B2")
-            ups = calls_of(second.broker, "link_up")
-            advertised = calls_of(second.broker, "receive")
+            ups = calls_of(second.broker.neighbours, "link_up")
+            advertised = calls_of(second.broker.neighbours, "receive")
             (tmp_path / "B1.json").write_bytes(msgspec.json.encode(overlay.config("B1")))
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "broker_service", str(tmp_path / "B1.json"),

@@ -257,7 +257,7 @@ async def test_a_flood_over_a_link_is_read_no_faster_than_it_is_handled(tmp_path
         server = await overlay.start("B2")
         session = server._links._ports["B1"]._session
         waiting: list[int] = []
-        received, handled = calls_of(session, "received"), calls_of(server.broker, "receive")
+        received, handled = calls_of(session, "received"), calls_of(server.broker.neighbours, "receive")
         take = session.received
 
         def note(stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
@@ -303,7 +303,7 @@ async def test_a_stranger_gets_no_link(tmp_path: Path, hello: pb.Hello, code: gr
     async with Loopback(tmp_path) as overlay:
         port = overlay.link("B1", "B2")
         server = await overlay.start("B2")
-        ups = calls_of(server.broker, "link_up")
+        ups = calls_of(server.broker.neighbours, "link_up")
         async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
             call = rpc.dial(channel, rpc.LINK)
             await call.write(pb.LinkFrame(hello=hello).SerializeToString())
@@ -360,8 +360,8 @@ async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Pa
     async with Loopback(tmp_path) as overlay:
         port = overlay.link("B1", "B2")
         server = await overlay.start("B2")
-        ups, downs = calls_of(server.broker, "link_up"), calls_of(server.broker, "link_down")
-        received = calls_of(server.broker, "receive")
+        ups, downs = calls_of(server.broker.neighbours, "link_up"), calls_of(server.broker.neighbours, "link_down")
+        received = calls_of(server.broker.neighbours, "receive")
         async with AsyncExitStack() as stack:
             channels = [await stack.enter_async_context(rpc.channel(f"127.0.0.1:{port}", MB)) for _ in range(40)]
             accepted = calls_of(server._links._ports["B1"], "accept")

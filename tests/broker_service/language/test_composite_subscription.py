@@ -18,8 +18,8 @@ from broker_service.language.composite_subscription import (
     parts_of,
     relaxed,
 )
+from broker_service.language.evaluation import matches
 from broker_service.language.notation import format_composite, parse_composite
-from broker_service.language.relations import matches
 from tests.broker_service.language.strategies import composites, small_patterns, unhurried
 
 A, B = "[class,eq,'A']", "[class,eq,'B']"

@@ -257,7 +257,7 @@ class TwoEnds:
         end, (incarnation, appearance) = self._ends[which], self._identities[which]
         end.session.closed(end.session.stream)
         end.broker.link.vanish()
-        if end.broker.link.queue_length or end.broker.link.in_flight:
+        if end.broker.link.queue_length or len(end.broker.link.retransmission.in_flight):
             raise WrongError("a link that vanished holds messages")
         self._begin_anew(which, (incarnation, appearance + 1))
 

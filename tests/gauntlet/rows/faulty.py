@@ -7,6 +7,7 @@ from broker_service.messages import Kind
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.common.reconciliation import Reconciliation
 from broker_service.routing.interface import Send
+from broker_service.routing.medym.announcements.relay import Announcing
 from broker_service.routing.medym.router import MedymRouter
 from broker_service.routing.octopia.router import OctopiaRouter
 from broker_service.routing.semi_probabilistic.router import SemiProbabilisticRouter
@@ -166,7 +167,7 @@ def cbf_tells_restarted_neighbours_no_sums() -> None:
 
 @AREA.row(scenarios.MEDYM_CLOSE.suffering("a crash", {"at": "run+500ms", "kill": "B2", "for": "500ms"}, run="9s"), LOST)
 def medym_sends_restarted_servers_nothing() -> None:
-    around(MedymRouter, "_send_lacking", lambda original, self, neighbour, received: [])
+    around(Announcing, "send_lacking", lambda original, self, neighbour, received: [])
 
 
 @AREA.row(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from broker_service.core.broker import Broker
+from broker_service.core.neighbours import Neighbours
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.messages import Kind
@@ -92,10 +92,10 @@ def links_forget_subscriptions() -> None:
 def brokers_drop_every_fourth_publication_that_comes_in() -> None:
     def receive(original, self, neighbour, messages, *rest):
         kept = [one for one in messages if not (_is_publication(one) and int(one.id.rpartition(":")[2]) % 4 == 0)]
-        self.links[neighbour].received += len(messages) - len(kept)
+        self._links[neighbour].received += len(messages) - len(kept)
         original(self, neighbour, kept, *rest)
 
-    around(Broker, "receive", receive)
+    around(Neighbours, "receive", receive)
 
 
 @AREA.row(_CUT, LOST)

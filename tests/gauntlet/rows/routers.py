@@ -15,12 +15,13 @@ from broker_service.routing.channelization.event_space import EventSpace
 from broker_service.routing.channelization.router import ChannelizationRouter
 from broker_service.routing.common.congestion import Congestion
 from broker_service.routing.common.recognition import RecognisedPublications
+from broker_service.routing.gryphon.clients import AwaitedStarts, Clients
 from broker_service.routing.gryphon.relaying.reception import Reception
 from broker_service.routing.gryphon.relaying.relay import Relay as GryphonRelay
 from broker_service.routing.gryphon.router import GryphonRouter
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
-from broker_service.routing.gryphon.subscriptions.starts import AwaitedStarts
 from broker_service.routing.interface import AnnounceStart, Deliver, Router, Send
+from broker_service.routing.medym.announcements.relay import Announcing
 from broker_service.routing.medym.multicast import destination_lists, routing_functions
 from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.router import MedymRouter
@@ -233,7 +234,7 @@ def medym_ignores_announcements_of_others() -> None:
     def announcements(original, self, neighbour, announcements):
         return original(self, neighbour, [one for one in announcements if one.server % 2])
 
-    around(MedymRouter, "_receive_announcements", announcements)
+    around(Announcing, "receive", announcements)
 
 
 @AREA.row(scenarios.MEDYM_ADVERTISED, LOST)
@@ -383,7 +384,7 @@ def gryphon_takes_new_publications_for_repeats() -> None:
 
 @AREA.row(scenarios.GRYPHON_CUT_OFF, LOST)
 def gryphon_gives_up_without_a_word() -> None:
-    around(GryphonRouter, "announce_loss", lambda original, self, stream, lost: [])
+    around(Clients, "announce_loss", lambda original, self, state, lost: [])
 
 
 @AREA.row(scenarios.GRYPHON, LOST)

@@ -23,6 +23,18 @@ from broker_service.routing.gryphon.virtual_time.vectors import Vector
 from broker_service.routing.interface import Action, Actions
 
 
+class ChangesPublications(GryphonRouter):
+    """Does with publications of neighbours what a derived class says."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._rightly = self._relay.receive_publication
+        self._relay.receive_publication = self._receive_publication  # type: ignore[method-assign]
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
+        return self._rightly(neighbour, message)
+
+
 class TrustsItsRoots(GryphonRouter):
     """Filters without comparing vectors."""
 
@@ -31,16 +43,16 @@ class TrustsItsRoots(GryphonRouter):
         self._forwarding.is_sufficient = lambda *_: True  # type: ignore[method-assign]
 
 
-class NotifiesOnArrival(GryphonRouter):
+class NotifiesOnArrival(ChangesPublications):
     """Holds nothing back for publications that are missing before."""
 
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        actions = list(super()._receive_publication(neighbour, message))
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
+        actions = super()._receive_publication(neighbour, message)
         for stream, state in self._forwarding.streams.items():
             for position in sorted(state.horizon._held):
                 held = state.horizon._held.pop(position)
                 state.horizon.silence(position, position + 1)
-                actions += self.notify(stream, held)
+                actions += self._clients.notify(stream, held)
         return actions
 
 
@@ -61,9 +73,15 @@ class AnnouncesNoEnds(GryphonRouter):
 class TrimsOnTheFirstAcknowledgement(GryphonRouter):
     """Forgets a publication when one leaf has it."""
 
-    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, int]) -> list[Action]:
-        most = max(leaves.values(), default=0)
-        return super().acknowledged(dict.fromkeys(self._brokers, most), idle)
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._upkeep.acknowledged
+
+        def acknowledged(leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, int]) -> list[Action]:
+            most = max(leaves.values(), default=0)
+            return original(dict.fromkeys(self._brokers, most), idle)
+
+        self._upkeep.acknowledged = acknowledged  # type: ignore[method-assign]
 
 
 class TakesTheUnknownForSilent(GryphonRouter):
@@ -71,7 +89,7 @@ class TakesTheUnknownForSilent(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        self._relay._retransmission = KnowsEverything(self._forwarding)
+        self._relay._retransmission = KnowsEverything(self._forwarding, self._upkeep)
 
 
 class KnowsEverything(Retransmission):
@@ -82,17 +100,17 @@ class KnowsEverything(Retransmission):
         return known
 
 
-class NotifiesOfRetransmissionsTwice(GryphonRouter):
+class NotifiesOfRetransmissionsTwice(ChangesPublications):
     """Does not look whether a position was processed."""
 
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        actions = list(super()._receive_publication(neighbour, message))
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
+        actions = super()._receive_publication(neighbour, message)
 
         stamp = decode_stamp(message.header)
         state = self._forwarding.state(stamp.stream)
         vector = state.vectors.get(stamp.digest)
         if stamp.again and vector is not None:
-            actions += self.notify(stamp.stream, Held(stamp.position, message, vector))
+            actions += self._clients.notify(stamp.stream, Held(stamp.position, message, vector))
         return actions
 
 
@@ -114,17 +132,29 @@ class TakesSilencesOfALeafForAll(GryphonRouter):
 class StartsAtOnce(GryphonRouter):
     """Notifies of publications whose vectors are before the start of a subscription."""
 
-    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
-        always = {self._view.leaf: MOST_TIME}
-        return super().notify(stream, msgspec.structs.replace(held, vector=always))
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._clients.notify
+
+        def notify(stream: NodeNumber, held: Held) -> list[Action]:
+            always = {self._view.leaf: MOST_TIME}
+            return original(stream, msgspec.structs.replace(held, vector=always))
+
+        self._clients.notify = notify  # type: ignore[method-assign]
 
 
 class StartsBehindTheStart(GryphonRouter):
     """Waits for a vector that is after the start of a subscription."""
 
-    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
-        reached = {leaf: time - 1 for leaf, time in held.vector.items()}
-        return super().notify(stream, msgspec.structs.replace(held, vector=reached))
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._clients.notify
+
+        def notify(stream: NodeNumber, held: Held) -> list[Action]:
+            reached = {leaf: time - 1 for leaf, time in held.vector.items()}
+            return original(stream, msgspec.structs.replace(held, vector=reached))
+
+        self._clients.notify = notify  # type: ignore[method-assign]
 
 
 class BeginsWithItsOwnVector(GryphonRouter):
@@ -135,17 +165,17 @@ class BeginsWithItsOwnVector(GryphonRouter):
         self._given = {}
 
 
-class NotifiesOfRepeatsAgain(GryphonRouter):
+class NotifiesOfRepeatsAgain(ChangesPublications):
     """Does not look whether a publication has arrived before."""
 
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
         stamp = decode_stamp(message.header)
         state = self._forwarding.state(stamp.stream)
         behind = state.horizon.next
-        actions = list(super()._receive_publication(neighbour, message))
+        actions = super()._receive_publication(neighbour, message)
         vector = state.vectors.get(stamp.digest)
         if not stamp.again and behind is not None and stamp.position < behind and vector is not None:
-            actions += self.notify(stamp.stream, Held(stamp.position, message, vector))
+            actions += self._clients.notify(stamp.stream, Held(stamp.position, message, vector))
         return actions
 
 
@@ -266,7 +296,7 @@ class AnnouncesNoStarts(GryphonRouter):
     """Never announces that a subscription has started."""
 
     def _completed(self, actions: Actions) -> Actions:
-        self._awaited.take(MOST_TIME)
+        self._clients.awaited.take(MOST_TIME)
         return super()._completed(actions)
 
 
@@ -295,20 +325,20 @@ class ForgetsWhatItAcknowledged(GryphonRouter):
         return {} if latest is None else latest[1]
 
 
-class AnnouncesEndsBehindLostVectors(GryphonRouter):
+class AnnouncesEndsBehindLostVectors(ChangesPublications):
     """Counts a publication among those whose end it announces, although its vector was lost."""
 
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
         stamp = decode_stamp(message.header)
         state = self._forwarding.state(stamp.stream)
         state.end = max(state.end, stamp.position + 1)
         return super()._receive_publication(neighbour, message)
 
 
-class FollowsFromWhatArrives(GryphonRouter):
+class FollowsFromWhatArrives(ChangesPublications):
     """Begins to follow a stream with the vector of the first publication that arrives, even if others were lost."""
 
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
         stamp = decode_stamp(message.header)
         state = self._forwarding.state(stamp.stream)
         if state.horizon.next is None:

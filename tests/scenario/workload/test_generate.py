@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.evaluation import conforms, matches
 from broker_service.language.records import recorded_predicate
-from broker_service.language.relations import conforms, intersects, matches
+from broker_service.language.relations import intersects
 from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.generate import generate

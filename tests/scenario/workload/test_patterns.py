@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication
+from broker_service.language.evaluation import conforms
 from broker_service.language.records import recorded_predicate
-from broker_service.language.relations import conforms
 from scenario.model import Scenario
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation

@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.clients import Clients
 from broker_service.routing.gryphon.detours.detours import Detours
 from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.overlay.local_view import LocalView
@@ -26,7 +26,7 @@ from broker_service.routing.gryphon.overlay.paths import PATHS
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
-from broker_service.routing.gryphon.streams.horizon import HORIZONS, Lost
+from broker_service.routing.gryphon.streams.horizon import HORIZONS
 from broker_service.routing.gryphon.streams.messages import (
     ALL_BEFORE,
     MOST_RANGES,
@@ -36,7 +36,7 @@ from broker_service.routing.gryphon.streams.messages import (
     Stamp,
     StreamControl,
 )
-from broker_service.routing.gryphon.streams.publications import Cached, Held
+from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import Announce
@@ -44,32 +44,6 @@ from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, encode_vector, part_of
 from broker_service.routing.interface import Action, MalformedMessageError, Send, SetTimer
-
-
-class Clients(Protocol):
-    """The part of the router that knows clients."""
-
-    def wanting(self, message: Message) -> Collection[NodeNumber]:
-        """Sources with a root that matches a publication."""
-
-    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
-        """Notifies clients of a publication that the horizon has come to."""
-
-    def follows_from(self, vector: Vector) -> bool:
-        """True when a vector has the start of some subscription of a client here."""
-
-    def kept(self, start: int, end: int, most: int) -> list[tuple[int, Cached]]:
-        """Publications of this broker's own stream with positions in a range, in their order; of more than `most` the
-        first."""
-
-    def announce_loss(self, stream: NodeNumber, lost: Lost) -> list[Action]:
-        """Notifies clients of positions that are lost, when the horizon comes to them."""
-
-    def is_idle_until(self) -> VirtualTime | None:
-        """The time until which no client here has a subscription; None when some client has one."""
-
-    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, VirtualTime]) -> list[Action]:
-        """Leaves have acknowledged positions of this broker's own stream, or have no subscriptions."""
 
 
 class Forwarding:
@@ -278,6 +252,10 @@ class Forwarding:
         brokers = self._brokers(state.upstream)
         reachable = [broker for broker in brokers if self._links[broker].up] or list(filter(self.is_up, brokers))
         return reachable[attempt % len(reachable)] if reachable else ""
+
+    def idle_until(self) -> VirtualTime | None:
+        """The own time up to which no client here has a subscription; None while one has."""
+        return None if len(self.clients.subscriptions) else self._known_state.known.get(self.view.leaf, 0)
 
     def leave_all(self) -> None:
         """The last subscription of a client is gone (`horizon`)."""

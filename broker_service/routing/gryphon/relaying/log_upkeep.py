@@ -9,14 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import AnnounceEnd
+from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.interface import (
     Action,
     CancelTimer,
@@ -48,6 +50,22 @@ class LogUpkeep:
         if self._announcing and log.is_owed and not self._holding and log.account < self._most_bytes:
             return []
         return self.tend()
+
+    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, VirtualTime]) -> list[Action]:
+        """Leaves have acknowledged positions of the stream, or have no use for any up to a time."""
+        for leaf, position in leaves.items():
+            self._log.acknowledge(leaf, position, self._forwarding.now())
+        for leaf, time in idle.items():
+            self._log.dismiss(leaf, time)
+        return self.tend()
+
+    def kept(self, start: int, end: int, most: int) -> list[tuple[int, Cached]]:
+        """The first publications of a range that the log has, at most `most` of them."""
+        leaf = self._forwarding.view.leaf
+        return [
+            (position, Cached(entry.message(), entry.digest, leaf))
+            for position, entry in self._log.publications.within(start, end, most)
+        ]
 
     def tend(self) -> list[Action]:
         """Follows the three rules after a change of the log."""

@@ -66,7 +66,7 @@ class Reception:
         actions: list[Action] = []
         for held in horizon.ready():
             if isinstance(held, Lost):
-                actions += self._forwarding.clients.announce_loss(state.stream, held)
+                actions += self._forwarding.clients.announce_loss(state, held)
                 continue
             notifications = self._forwarding.clients.notify(state.stream, held)
             if notifications:
@@ -100,7 +100,7 @@ class Reception:
         if horizon.next is not None and horizon.next < head.first:
             self._not_kept(state, head.lost.get(leaf, head.first), head.first)
         actions = self.moved(state)
-        idle = forwarding.clients.is_idle_until()
+        idle = forwarding.idle_until()
         if is_lacking and idle is not None:
             return [*actions, *self.collect_idle(state, leaf, idle)]
         if is_lacking:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.relaying.reception import Reception
 from broker_service.routing.gryphon.relaying.retransmission import Retransmission
 from broker_service.routing.gryphon.streams.messages import (
@@ -43,10 +44,11 @@ StreamTimer = Gap | Collect | Announce
 class Relay:
     """The handling of all messages about streams at one broker."""
 
-    def __init__(self, forwarding: Forwarding) -> None:
+    def __init__(self, forwarding: Forwarding, upkeep: LogUpkeep) -> None:
+        self._upkeep = upkeep
         self._forwarding = forwarding
         self._reception = Reception(forwarding)
-        self._retransmission = Retransmission(forwarding)
+        self._retransmission = Retransmission(forwarding, upkeep)
         self._caches = CacheOrder(forwarding.options.cache_bytes)
 
     @property
@@ -134,7 +136,7 @@ class Relay:
         require(found.idle.keys() <= self._forwarding.view.source_of.keys(), "leaf")
         require(all(0 <= time <= MOST_TIME for time in found.idle.values()), "time")
         if found.stream == self._forwarding.view.leaf:
-            return self._forwarding.clients.acknowledged(found.leaves, found.idle)
+            return self._upkeep.acknowledged(found.leaves, found.idle)
         actions: list[Action] = []
         for leaf, position in found.leaves.items():
             actions += self._reception.collect(state, leaf, position)

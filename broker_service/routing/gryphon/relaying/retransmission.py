@@ -22,6 +22,7 @@ from typing import Final
 from broker_service.messages import BrokerId, Kind
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, MOST_RANGES, Nack, require, require_ranges
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
@@ -35,7 +36,8 @@ _MOST_ASKED: Final = 4_000
 class Retransmission:
     """The answers of one broker to requests for positions that other brokers lack."""
 
-    def __init__(self, forwarding: Forwarding) -> None:
+    def __init__(self, forwarding: Forwarding, upkeep: LogUpkeep) -> None:
+        self._upkeep = upkeep
         self._forwarding = forwarding
 
     def receive_nack(self, neighbour: BrokerId, nack: Nack) -> list[Action]:
@@ -139,7 +141,7 @@ class Retransmission:
     def _held(self, stream: NodeNumber, state: StreamState, start: int, end: int) -> list[tuple[int, Cached]]:
         """Publications of a range that this broker has, the first ones."""
         if stream == self._forwarding.view.leaf:
-            return self._forwarding.clients.kept(start, end, MOST_ANSWERED)
+            return self._upkeep.kept(start, end, MOST_ANSWERED)
         positions = range(start, end) if end - start <= len(state.cache) else sorted(state.cache)
         found = [(place, state.cache[place]) for place in positions if start <= place < end and place in state.cache]
         return [(place, cached) for place, cached in found if cached.digest in state.vectors][:MOST_ANSWERED]

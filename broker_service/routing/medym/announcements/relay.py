@@ -1,4 +1,6 @@
-"""Passing on of announcements: to which neighbours in the tree, and which of them together.
+"""Announcements of one server: of its own changes, and those of others that it passes on.
+
+They go to neighbours in the tree, several of them together:
 
 1. The neighbours are those in the tree, with others in place of those that have failed (`announcement_tree`), and the
    *guests*: servers that have taken this one for their neighbour.
@@ -7,17 +9,38 @@
    read with less work than one for each neighbour.
 3. Two servers that become neighbours, or whose link comes up, exchange the versions that they have, and each sends the
    states that the other lacks.
+4. The first change is announced at once, and further ones together after `announce_every`; likewise, announcements are
+   passed on at once or together, after `pass_on_every`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from broker_service.messages import BrokerId
+from broker_service.routing.interface import Action, Actions, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
-from broker_service.routing.medym.messages import Announcement, Bundle
+from broker_service.routing.medym.announcements.repairs import Repairs
+from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.mesh import Mesh
+from broker_service.routing.medym.messages import (
+    Announcement,
+    Bundle,
+    Change,
+    Parting,
+    State,
+    Version,
+    Versions,
+    control_message,
+)
+from broker_service.routing.medym.options import MedymOptions
+from broker_service.routing.medym.own_status import OwnStatus
+from broker_service.routing.medym.subscriptions.advertised_exchange import AdvertisedExchange
+from broker_service.routing.medym.subscriptions.exchange import Exchange
+from broker_service.routing.medym.timer_keys import Asking, Timer
 
 MOST_BUNDLED: Final = 64 << 10
 """Bytes of the announcements in a bundle, about, so that it fits into a frame; a single one may be larger."""
@@ -112,3 +135,139 @@ def bundled(announcements: Iterable[Announcement]) -> Iterator[Bundle]:
         held += size
     if bundle:
         yield Bundle(tuple(bundle))
+
+
+class Announcing:
+    """Announcements of one server to its neighbours, and their requests for states that they lack."""
+
+    def __init__(
+        self,
+        context: RouterContext[MedymOptions],
+        mesh: Mesh,
+        relay: Relay,
+        states: ServerStates,
+        *,
+        exchange: Exchange,
+        sent: AdvertisedExchange | None,
+        status: OwnStatus,
+        running: set[TimerKey],
+    ) -> None:
+        """`sent` is the exchange where servers send subscriptions to one another, and None where announcements bring
+        them to all. `running` are the server's timers that run."""
+        self._context = context
+        self._mesh = mesh
+        self._number = mesh.numbers[context.broker]
+        self._relay = relay
+        self._states = states
+        self._exchange = exchange
+        self._sent = sent
+        self._status = status
+        self._running = running
+        self._announced = 0
+        """Number of the last announcement of this server."""
+        self._repairs = Repairs(context.now)
+        self._interrupted: set[int] = set()
+        """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
+
+    def link_down(self, neighbour: BrokerId) -> Iterator[Send]:
+        """Messages to the neighbours in the tree that are chosen anew, now that a link has failed."""
+        self._interrupted.add(self._mesh.numbers[neighbour])
+        return self._choose_neighbours(neighbour)
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> list[Send]:
+        """Messages to neighbours, now that a link works (again)."""
+        server = self._mesh.numbers[neighbour]
+        sends = list(self._choose_neighbours(neighbour))
+        restarted = State(server, Version(incarnation, 0), ())
+        if server in self._states.versions and self._states.apply(restarted) is Applied.NEW:
+            self._relay.add(restarted, self._number)
+        self._repairs.link_up(server)
+        first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
+        if not first and server in self._relay.neighbours:
+            sends.append(self._send_versions(neighbour))
+        return sends
+
+    def receive(self, neighbour: BrokerId, announcements: Sequence[Announcement]) -> Actions:
+        """Applies announcements, and takes the new ones to be passed on; asks for the states of which one before is
+        missing."""
+        states, server = self._states, self._mesh.numbers[neighbour]
+        for announcement in announcements:
+            states.check(announcement)
+        is_missing = False
+        for announcement in announcements:
+            applied = states.apply(announcement)
+            if applied is Applied.NEW:
+                self._relay.add(announcement, server)
+                if self._sent is not None:
+                    self._sent.begin(announcement.server, announcement.version.incarnation)
+            elif applied is Applied.MISSING:
+                is_missing = True
+        states.settle()
+        return self.ask(neighbour) if is_missing else ()
+
+    def due(self) -> list[Action]:
+        """Announces changes and passes on what waits: now, or when the interval since the last time is over."""
+        actions: list[Action] = []
+        running, options = self._running, self._context.options
+        if Timer.ANNOUNCEMENT not in running and self._announce_changes():
+            running.add(Timer.ANNOUNCEMENT)
+            actions.append(SetTimer(Timer.ANNOUNCEMENT, options.announce_every, awaited=True))
+        if Timer.PASSING_ON not in running and self._relay.waiting:
+            for neighbours, bundle in self._relay.bundles():
+                message = control_message(self._context.broker, bundle)
+                actions += [Send(self._mesh.servers[neighbour], message) for neighbour in neighbours]
+            running.add(Timer.PASSING_ON)
+            actions.append(SetTimer(Timer.PASSING_ON, options.pass_on_every, awaited=True))
+        return actions
+
+    def ask(self, neighbour: BrokerId) -> Actions:
+        """Asks a neighbour for the states that this server lacks, now or as soon as it may."""
+        wait, key = self._repairs.wait_to_ask(self._mesh.numbers[neighbour]), Asking(neighbour)
+        if not wait:
+            return (self._send_versions(neighbour),)
+        if key in self._running:
+            return ()
+        self._running.add(key)
+        return (SetTimer(key, wait, awaited=True),)
+
+    def send_lacking(self, neighbour: BrokerId, received: Versions) -> list[Send]:
+        """Takes a server for a neighbour, and sends it the states that it lacks, with this server's own."""
+        for server, _ in received.versions:
+            self._states.check_server(server)
+        receiver = self._mesh.numbers[neighbour]
+        self._relay.admit(receiver)
+        versions = self._repairs.with_sent(receiver, dict(received.versions))
+        own = Version(self._context.incarnation, self._announced)
+        lacking = list(self._states.lacking(versions))
+        if own > versions.get(self._number, Version(own.incarnation, 0)):
+            lacking.append(State(self._number, own, self._exchange.own.announced, self._status.present()))
+        self._repairs.note_sent(receiver, lacking)
+        return [Send(neighbour, control_message(self._context.broker, bundle)) for bundle in bundled(lacking)]
+
+    def _choose_neighbours(self, neighbour: BrokerId) -> Iterator[Send]:
+        """Neighbours in the tree of announcements, now that a link has failed or works again."""
+        server = self._mesh.numbers[neighbour]
+        joined, parted = self._relay.set_failed(server, not self._context.links[neighbour].up)
+        for other in sorted(joined - {server}):
+            yield self._send_versions(self._mesh.servers[other])
+        for other in sorted(parted):
+            yield Send(self._mesh.servers[other], control_message(self._context.broker, Parting()))
+
+    def _send_versions(self, neighbour: BrokerId) -> Send:
+        own = (self._number, Version(self._context.incarnation, self._announced))
+        versions = Versions((own, *self._states.versions.items()))
+        return Send(neighbour, control_message(self._context.broker, versions))
+
+    def _announce_changes(self) -> bool:
+        """Announces the changes of this server's own state. False when there are none."""
+        if not self._exchange.own.touched and self._status.changed is None:
+            return False
+        change = self._exchange.own.announce()
+        status, self._status.changed = self._status.changed, None
+        if not (change.added or change.withdrawn or status is not None):
+            return False
+        self._announced += 1
+        self._exchange.announced(change)
+        version = Version(self._context.incarnation, self._announced)
+        self._relay.add(Change(self._number, version, change.added, change.withdrawn, status), self._number)
+        return True

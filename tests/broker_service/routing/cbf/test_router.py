@@ -141,7 +141,7 @@ MALFORMED = {
 @pytest.mark.parametrize("message", MALFORMED.values(), ids=MALFORMED)
 def test_what_cannot_be_read_is_dropped(message: Message) -> None:
     overlay = CoreOverlay([("A", "B")], protocol="cbf")
-    overlay.brokers["B"].receive("A", [message])
+    overlay.brokers["B"].neighbours.receive("A", [message])
     (dropped,) = overlay.traces["B"].of(Event.DROPPED)
     assert (dropped.text or "").startswith("malformed")
     assert overlay.brokers["B"].tables()["forwarding_table"] == {"A": []}
@@ -149,5 +149,7 @@ def test_what_cannot_be_read_is_dropped(message: Message) -> None:
 
 def test_withdrawals_of_what_is_unknown_change_nothing() -> None:
     overlay = CoreOverlay([("A", "B")], protocol="cbf")
-    overlay.brokers["B"].receive("A", [Message(Kind.UNSUBSCRIBE, "A.1.1", b"x"), Message(Kind.UNADVERTISE, "A.1.2")])
+    overlay.brokers["B"].neighbours.receive(
+        "A", [Message(Kind.UNSUBSCRIBE, "A.1.1", b"x"), Message(Kind.UNADVERTISE, "A.1.2")]
+    )
     assert not overlay.traces["B"].of(Event.DROPPED)

@@ -80,7 +80,7 @@ class Server:
 
     def malformed(self, neighbour: str, message: Message) -> bool:
         """True when a message of a neighbour is dropped as malformed."""
-        self.broker.receive(neighbour, [message])
+        self.broker.neighbours.receive(neighbour, [message])
         return [(record.text or "").partition(":")[0] for record in self.trace.of(Event.DROPPED)] == ["malformed"]
 
 

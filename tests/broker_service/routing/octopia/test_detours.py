@@ -248,6 +248,6 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: 
 )
 def test_detours_that_cannot_be_are_dropped(detour: Detour) -> None:
     overlay = scot(FIGURE_3_TREE, 3, DYNAMIC)
-    overlay.brokers["a0"].receive("a1", [Message(Kind.PUBLISH, "P:1", b"", encode_header(detour), 1)])
+    overlay.brokers["a0"].neighbours.receive("a1", [Message(Kind.PUBLISH, "P:1", b"", encode_header(detour), 1)])
     (dropped,) = overlay.records(Event.DROPPED)
     assert (dropped.text or "").startswith("malformed")

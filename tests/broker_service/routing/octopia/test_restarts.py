@@ -241,8 +241,8 @@ def test_what_a_neighbour_says_of_foreign_advertisements_is_nothing() -> None:
     overlay.settle()
     before = advertised(overlay)
     for news in CivSetForAdvertisement("a0.1.1"), CivUnset(("a0.1.1", "x9.1.1")):
-        overlay.brokers["a1"].receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", encode_header(news), 1)])
+        overlay.brokers["a1"].neighbours.receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", encode_header(news), 1)])
     assert advertised(overlay) == before
-    overlay.brokers["a1"].receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", b"\xc1", 1)])
+    overlay.brokers["a1"].neighbours.receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", b"\xc1", 1)])
     (dropped,) = overlay.records(Event.DROPPED)
     assert (dropped.text or "").startswith("malformed")

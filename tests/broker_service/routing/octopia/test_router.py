@@ -217,7 +217,7 @@ def test_a_client_that_moves_ahead_of_a_publication_is_notified_again(protocol: 
 def test_what_a_neighbour_has_no_business_to_say_is_dropped(neighbour: str, kind: Kind, because: str) -> None:
     overlay = scot(FIGURE_3_TREE, 3)
     forged = Message(kind, f"{neighbour}.1.1", encode_predicates(tuple(above(0))), encode_vector(1), hops=1)
-    overlay.brokers["a0"].receive(neighbour, [forged])
+    overlay.brokers["a0"].neighbours.receive(neighbour, [forged])
     assert subscribed(overlay) == advertised(overlay) == {}
     assert [record.text for record in overlay.records(Event.DROPPED)] == [f"malformed: {because}"]
 

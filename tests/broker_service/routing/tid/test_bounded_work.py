@@ -41,7 +41,7 @@ def broker_between() -> CoreOverlay:
 
 def receive(overlay: CoreOverlay, *messages: Message, neighbour: str = "B3") -> int:
     """Instructions that B2 takes for messages of a neighbour."""
-    return instructions(lambda: overlay.brokers["B2"].receive(neighbour, messages))
+    return instructions(lambda: overlay.brokers["B2"].neighbours.receive(neighbour, messages))
 
 
 def subscription(number: int, trees: Sequence[int]) -> Message:
@@ -84,8 +84,8 @@ def test_the_work_of_a_publication_grows_with_its_header_and_not_with_the_trees(
     def work(trees: int) -> float:
         overlay = broker_between()
         for number in range(100):
-            overlay.brokers["B2"].receive("B3", [subscription(number, [*range(trees), trees + number])])
-        overlay.brokers["B2"].receive("B3", [publication(each(100))])  # what is found out once about routes
+            overlay.brokers["B2"].neighbours.receive("B3", [subscription(number, [*range(trees), trees + number])])
+        overlay.brokers["B2"].neighbours.receive("B3", [publication(each(100))])  # what is found out once about routes
         message = publication(groups(100))
         return receive(overlay, message, neighbour="B1") / len(message.header)
 
@@ -97,7 +97,7 @@ def test_the_work_of_a_publication_grows_with_its_header_and_not_with_the_trees(
 def test_a_tree_more_costs_no_more_where_there_are_many() -> None:
     def work(trees: int) -> int:
         overlay = broker_between()
-        overlay.brokers["B2"].receive("B3", [subscription(1, range(trees))])
+        overlay.brokers["B2"].neighbours.receive("B3", [subscription(1, range(trees))])
         return receive(overlay, subscription(1, [trees]))
 
     assert work(2_000) < work(10) + 100
@@ -106,7 +106,7 @@ def test_a_tree_more_costs_no_more_where_there_are_many() -> None:
 def test_restarts_of_strangers_cost_the_same_however_large_the_tables_are() -> None:
     def work(trees: int) -> int:
         overlay = broker_between()
-        overlay.brokers["B2"].receive("B3", [subscription(1, range(trees))])
+        overlay.brokers["B2"].neighbours.receive("B3", [subscription(1, range(trees))])
         return receive(overlay, *(restarted("B9", incarnation) for incarnation in range(2, 12)))
 
     assert work(2_000) < work(10) + 100
@@ -114,10 +114,10 @@ def test_restarts_of_strangers_cost_the_same_however_large_the_tables_are() -> N
 
 def test_a_restart_voids_the_trees_and_the_subscriptions_of_its_broker_only() -> None:
     overlay = broker_between()
-    overlay.brokers["B2"].receive("B3", [subscription(number, range(number + 1)) for number in range(3)])
-    overlay.brokers["B2"].receive("B3", [restarted("B9", 2)])
+    overlay.brokers["B2"].neighbours.receive("B3", [subscription(number, range(number + 1)) for number in range(3)])
+    overlay.brokers["B2"].neighbours.receive("B3", [restarted("B9", 2)])
     assert len(overlay.brokers["B2"].tables()["publication_routing_table"]) == 3  # type: ignore[arg-type]
-    overlay.brokers["B2"].receive("B3", [restarted("B1", 2)])
+    overlay.brokers["B2"].neighbours.receive("B3", [restarted("B1", 2)])
     assert not overlay.brokers["B2"].tables()["publication_routing_table"]
 
 
@@ -140,7 +140,7 @@ def test_a_restart_voids_the_trees_and_the_subscriptions_of_its_broker_only() ->
 )
 def test_what_no_overlay_justifies_is_refused_by_name(message: Message, reason: str) -> None:
     overlay = broker_between()
-    overlay.brokers["B2"].receive("B3", [message])
+    overlay.brokers["B2"].neighbours.receive("B3", [message])
     (dropped,) = reasons(overlay)
     assert reason in str(dropped)
 
@@ -148,15 +148,15 @@ def test_what_no_overlay_justifies_is_refused_by_name(message: Message, reason: 
 def test_no_subscription_is_bound_to_more_trees_by_further_messages() -> None:
     overlay = broker_between()
     for begin in range(0, MOST_TREES, MOST_TREES_NAMED):
-        overlay.brokers["B2"].receive("B3", [subscription(1, range(begin, begin + MOST_TREES_NAMED))])
-    overlay.brokers["B2"].receive("B3", [subscription(1, [MOST_TREES])])
+        overlay.brokers["B2"].neighbours.receive("B3", [subscription(1, range(begin, begin + MOST_TREES_NAMED))])
+    overlay.brokers["B2"].neighbours.receive("B3", [subscription(1, [MOST_TREES])])
     assert reasons(overlay) == [f"malformed: a subscription that is bound to more than {MOST_TREES} trees"]
 
 
 def test_no_more_brokers_restart_than_an_overlay_has() -> None:
     overlay = broker_between()
     messages = [restarted(f"X{number}", 2) for number in range(MOST_BROKERS)]
-    overlay.brokers["B2"].receive("B3", messages)
+    overlay.brokers["B2"].neighbours.receive("B3", messages)
     assert 0 < len(reasons(overlay)) <= 3
     assert all(f"than the {MOST_BROKERS} that an overlay has" in str(reason) for reason in reasons(overlay))
 
@@ -181,8 +181,10 @@ def test_a_subscription_to_very_many_trees_travels_in_several_messages() -> None
     overlay = broker_between()
     trees = [f"B1.1.{number}" for number in range(MOST_TREES_NAMED + 1)]
     messages = [Message(Kind.ADVERTISE, tree, STOCK, encode_header(AdvertiseHeader(("B1",))), 1) for tree in trees]
-    overlay.brokers["B2"].receive("B1", messages)
-    overlay.brokers["B2"].receive("B3", [subscription(1, range(MOST_TREES_NAMED)), subscription(1, [MOST_TREES_NAMED])])
+    overlay.brokers["B2"].neighbours.receive("B1", messages)
+    overlay.brokers["B2"].neighbours.receive(
+        "B3", [subscription(1, range(MOST_TREES_NAMED)), subscription(1, [MOST_TREES_NAMED])]
+    )
     router: Any = overlay.brokers["B2"]._router
     entry = router._subscriptions.get(f"{HOME}.1")
     for sends in (router._propagation.renew("B1", trees), router._propagation.withdraw(entry, trees, "B3")):

@@ -135,8 +135,8 @@ def test_a_new_path_of_a_tree_is_passed_on_to_all_behind() -> None:
     overlay.settle()
     (row,) = overlay.brokers["B3"]._router._advertisements  # type: ignore[attr-defined]
     announcement = Message(Kind.ADVERTISE, row.id, row.body, encode_header(AdvertiseHeader(("B1", "B9", "B2"))), 3)
-    overlay.brokers["B3"].receive("B2", [announcement])
-    overlay.brokers["B3"].receive("B2", [announcement])
+    overlay.brokers["B3"].neighbours.receive("B2", [announcement])
+    overlay.brokers["B3"].neighbours.receive("B2", [announcement])
     sent = overlay.brokers["B3"].links["B4"].take()
     assert [decode_advertise(message.header).path for message in sent] == [("B1", "B9", "B2", "B3")]
 
@@ -150,7 +150,7 @@ def test_a_neighbour_cannot_declare_a_brokers_state_void_that_is_not_planned_to_
     overlay.settle()
     for broker, incarnation in (("C", 10**15), ("C", 2), ("B", 3), ("B", 0)):
         lie = Message(Kind.CONTROL, f"{broker}.{incarnation}", b"", encode_header(Restarted(broker, incarnation)))
-        overlay.brokers["A"].receive("X", [lie])
+        overlay.brokers["A"].neighbours.receive("X", [lie])
         overlay.settle()
     overlay.publish("P", "p", quote(10))
     overlay.settle()

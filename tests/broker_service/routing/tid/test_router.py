@@ -243,7 +243,7 @@ def test_a_subscription_that_stands_does_not_share_the_fate_of_one_withdrawn_on_
         overlay.publish("P", f"P:{number}", quote(5))
     overlay.request("S", Operation.UNSUBSCRIBE, "wide")
     for sender, receiver in (("B4", "B2"), ("B4", "B3")):  # overtakes them all
-        overlay.brokers[receiver].receive(sender, overlay.brokers[sender].links[receiver].take())
+        overlay.brokers[receiver].neighbours.receive(sender, overlay.brokers[sender].links[receiver].take())
     overlay.settle()
     assert sorted(overlay.notified["S"]) == sorted(f"P:{number}" for number in range(20))
 
@@ -285,7 +285,7 @@ def test_a_restarted_broker_is_taught_again(mode: str, case: tuple[nx.Graph, int
 def test_a_malformed_header_is_dropped_and_counted() -> None:
     overlay = CoreOverlay([("B1", "B2")])
     for kind in Kind:
-        overlay.brokers["B1"].receive("B2", [Message(kind, "x", b"\xff", b"\xff\x00garbage", 1)])
+        overlay.brokers["B1"].neighbours.receive("B2", [Message(kind, "x", b"\xff", b"\xff\x00garbage", 1)])
     assert overlay.brokers["B1"].dropped >= 4
 
 

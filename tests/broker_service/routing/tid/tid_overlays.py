@@ -13,6 +13,6 @@ def advertise_over(overlay: CoreOverlay, client: str, broker: str, predicates: t
     overlay.advertise(client, "a", predicates)
     for sender, receiver in (("B1", broker), (broker, "B4")):
         link = overlay.brokers[sender].links[receiver]
-        overlay.brokers[receiver].receive(sender, link.take())
+        overlay.brokers[receiver].neighbours.receive(sender, link.take())
         link.retransmission.acknowledge(overlay.brokers[receiver].links[sender].received)
     overlay.settle()

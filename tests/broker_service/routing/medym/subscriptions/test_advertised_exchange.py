@@ -14,7 +14,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, MalformedMessageError, Send, SetTimer
 from broker_service.routing.medym.messages import Change, Confirmation, Multicast, Version, decode_multicast
 from broker_service.routing.medym.multicast.destination_lists import destinations
-from broker_service.routing.medym.router import _Timer
+from broker_service.routing.medym.timer_keys import Timer
 from tests.broker_service.routing.medym.test_router import ENCODED, WANTED, Alone, controls, sent, server_list
 
 OFFER = encode_predicates(parse_advertisement("[class,eq,'E']").predicates)
@@ -41,7 +41,7 @@ def advertised_server() -> Alone:
     """A server that knows an advertisement of B and of D, which match a subscription, and one of C, which does not."""
     server = Alone(subscriptions="advertised")
     server.announced(advertised(1, OFFER), advertised(2, OTHER), advertised(3, OFFER))
-    server.router.timer(_Timer.PASSING_ON)
+    server.router.timer(Timer.PASSING_ON)
     return server
 
 
@@ -58,13 +58,13 @@ def test_a_subscription_goes_to_the_servers_with_a_matching_advertisement_alone(
     }
     assert not told(server.router.unsubscribe("S", "s"))
     withdrawn = {"B": (Kind.UNSUBSCRIBE, [1]), "D": (Kind.UNSUBSCRIBE, [3])}
-    assert told(server.router.timer(_Timer.EXCHANGE)) == withdrawn
+    assert told(server.router.timer(Timer.EXCHANGE)) == withdrawn
 
 
 def test_a_server_that_advertises_later_is_told_what_it_lacks() -> None:
     server = advertised_server()
     server.router.subscribe("S", "s", WANTED)
-    server.router.timer(_Timer.EXCHANGE)
+    server.router.timer(Timer.EXCHANGE)
     actions = server.announced(Change(2, Version(1, 2), (OFFER,), ()))
     assert told(actions) == {"C": (Kind.SUBSCRIBE, [2])}
 
@@ -72,13 +72,13 @@ def test_a_server_that_advertises_later_is_told_what_it_lacks() -> None:
 def test_what_is_not_confirmed_is_sent_again_directly() -> None:
     server = advertised_server()
     actions = server.router.subscribe("S", "s", WANTED)
-    assert SetTimer(_Timer.REPETITION, server.router._options.repeat_after, awaited=True) in actions
+    assert SetTimer(Timer.REPETITION, server.router._options.repeat_after, awaited=True) in actions
     assert not server.learn(Confirmation(1, (1,)), "B")
-    repeated = server.router.timer(_Timer.REPETITION)
+    repeated = server.router.timer(Timer.REPETITION)
     assert told(repeated) == {"D": (Kind.SUBSCRIBE, [3])}
     assert [action.label for action in repeated if isinstance(action, Send)] == ["repeated"]
     server.learn(Confirmation(1, (1,)), "D")
-    assert not server.router.timer(_Timer.REPETITION)
+    assert not server.router.timer(Timer.REPETITION)
 
 
 def test_a_server_behind_a_failed_link_is_told_when_the_link_works() -> None:
@@ -87,7 +87,7 @@ def test_a_server_behind_a_failed_link_is_told_when_the_link_works() -> None:
     server.router.link_down("B")
     server.router.subscribe("S", "s", WANTED)
     server.learn(Confirmation(1, (1,)), "D")
-    assert not told(server.router.timer(_Timer.REPETITION))
+    assert not told(server.router.timer(Timer.REPETITION))
     server.links["B"].up = True
     assert told(server.router.link_up("B", 1)) == {"B": (Kind.SUBSCRIBE, [1])}
 
@@ -139,5 +139,5 @@ def test_an_advertisement_may_say_more_than_a_subscription_can_hold() -> None:
     offer = encode_predicates(parse_advertisement("[class,eq,'E']" + predicates).predicates)
     server = Alone(subscriptions="advertised")
     server.announced(advertised(1, offer))
-    server.router.timer(_Timer.PASSING_ON)
+    server.router.timer(Timer.PASSING_ON)
     assert told(server.router.subscribe("S", "s", parse_subscription("[a3,=,3]"))) == {"B": (Kind.SUBSCRIBE, [1])}

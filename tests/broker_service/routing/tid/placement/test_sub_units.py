@@ -237,7 +237,9 @@ def test_a_contribution_that_cannot_be_read_ends_at_the_home(bodies: list[bytes]
     overlay = composed()
     home = overlay.brokers["B4"]
     _, part = home.tables()["composite_units"]  # type: ignore[misc]
-    home.receive("B3", [Message(Kind.DETECTION, part, msgspec.msgpack.encode(bodies), encode_header(header))])
+    home.neighbours.receive(
+        "B3", [Message(Kind.DETECTION, part, msgspec.msgpack.encode(bodies), encode_header(header))]
+    )
     assert (home.dropped, "partial_matches" in home.tables()) == (1, False)
 
 
@@ -249,6 +251,6 @@ def test_a_sub_unit_does_not_come_to_its_own_home() -> None:
     _, part = before["composite_units"]  # type: ignore[misc]
     body = encode_composite(CompositeSubscription(parse_composite("{[class,eq,'A']}&{[class,eq,'B']}"), 10))
     header = ComposeHeader("S", "c", 9, 0, None, (Home("B3", 1),), ((), ()))
-    home.receive("B3", [Message(Kind.COMPOSE, part, body, encode_header(header))])
+    home.neighbours.receive("B3", [Message(Kind.COMPOSE, part, body, encode_header(header))])
     assert home.dropped == 1
     assert home.tables() == before

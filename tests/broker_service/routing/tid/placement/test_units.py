@@ -177,7 +177,7 @@ def test_nonsense_is_dropped_and_nothing_kept(message: tuple[Kind, str, bytes, b
     overlay = overlay_of("dcsr")
     broker = overlay.brokers["B5"]
     before = broker.tables()
-    broker.receive("B6", [Message(*message)])
+    broker.neighbours.receive("B6", [Message(*message)])
     assert broker.dropped == 1
     assert broker.tables() == before
 
@@ -194,7 +194,7 @@ def test_messages_of_a_unit_that_is_not_known_are_ignored(sender: str, kind: Kin
     """They were in flight when it ended."""
     overlay = overlay_of("dcsr")
     broker = overlay.brokers["B5"]
-    broker.receive(sender, [Message(kind, UNIT, b"", encode_header(header))])
+    broker.neighbours.receive(sender, [Message(kind, UNIT, b"", encode_header(header))])
     assert broker.dropped == 0
 
 
@@ -204,7 +204,7 @@ def test_a_detection_whose_contents_cannot_be_read_ends_at_the_home(bodies: byte
     compose(overlay)
     home = overlay.brokers["B6"]
     (id,) = home.tables()["composite_units"]  # type: ignore[misc]
-    home.receive("B5", [Message(Kind.DETECTION, id, bodies, encode_header(DetectionHeader(1, ("p",))))])
+    home.neighbours.receive("B5", [Message(Kind.DETECTION, id, bodies, encode_header(DetectionHeader(1, ("p",))))])
     assert home.dropped == 1
     assert overlay.detected == {}
 
@@ -215,5 +215,5 @@ def test_a_unit_ends_only_by_the_neighbour_that_it_came_from_and_in_its_epoch(se
     compose(overlay)
     join = overlay.brokers["B4"]
     (id,) = join.tables()["composite_units"]  # type: ignore[misc]
-    join.receive(sender, [Message(Kind.CONTROL, id, b"", encode_header(UnitWithdrawn(id, epoch)))])
+    join.neighbours.receive(sender, [Message(Kind.CONTROL, id, b"", encode_header(UnitWithdrawn(id, epoch)))])
     assert detecting(overlay) == ["B4"]

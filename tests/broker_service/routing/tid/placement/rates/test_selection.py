@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate, Publication, Subscription, Value
+from broker_service.language.evaluation import matches
 from broker_service.language.notation import parse_advertisement, parse_subscription
-from broker_service.language.relations import matches
 from broker_service.routing.tid.placement.rates.selection import GUESSED_RANGE, Selection
 from broker_service.routing.tid.placement.rates.statistics import (
     GUESSED_VALUES,
