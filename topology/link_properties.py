@@ -88,6 +88,11 @@ class Link:
     backward: LinkProperties = LinkProperties()
     """Properties of the direction from b to a."""
 
+    @property
+    def directions(self) -> tuple[tuple[BrokerId, BrokerId], tuple[BrokerId, BrokerId]]:
+        """Source and target of both directions, that from a to b first."""
+        return (self.a, self.b), (self.b, self.a)
+
     def properties_from(self, source: BrokerId) -> LinkProperties:
         """Properties of the direction from one of its two ends to the other."""
         return self.forward if source == self.a else self.backward

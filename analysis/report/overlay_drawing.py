@@ -106,8 +106,7 @@ def _shown_links(overlay: Overlay, load: Mapping[Ends, LinkLoad]) -> dict[Link, 
 
 
 def _publications(load: Mapping[Ends, LinkLoad], link: Link) -> int:
-    directions = ((link.a, link.b), (link.b, link.a))
-    return sum(load[ends].publications for ends in directions if ends in load)
+    return sum(load[ends].publications for ends in link.directions if ends in load)
 
 
 def _in_words(carried: Mapping[Link, int]) -> str:
@@ -136,7 +135,7 @@ def _draw_link(
 
 def _link_in_words(link: Link, load: Mapping[Ends, LinkLoad]) -> str:
     lines = [f"{link.a} – {link.b}, {link.forward.delay * 1000:.1f} ms"]
-    for source, target in ((link.a, link.b), (link.b, link.a)):
+    for source, target in link.directions:
         row = load.get((source, target))
         if row is not None:
             wait = "" if row.mean_wait_ms is None else f", mean wait {row.mean_wait_ms:.2f} ms"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
@@ -40,6 +41,13 @@ class Session(Protocol):
         """Hands an operation over and returns its number, as `ClientRequests.submit` of the client library does."""
 
 
+class Connected(Protocol):
+    """A session that tells when a stream of it opens and ends."""
+
+    on_up: Callable[[], None]
+    on_down: Callable[[], None]
+
+
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
     """The end of a session at its clients."""
@@ -52,6 +60,11 @@ class SessionEnd:
     def key(self) -> str:
         """The name by which a node knows the session."""
         return self.broker if self.client is None else f"{self.broker} {self.client}"
+
+    def log_streams(self, session: Connected, recorder: Recorder) -> None:
+        """Has streams of the session logged from now on, when they open and when they end."""
+        session.on_up = partial(recorder.note, Event.LINK_UP, peer=self.broker, client=self.client)
+        session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=self.broker, client=self.client)
 
 
 class ClientDownError(Exception):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import functools
 import gc
 import logging
 import sys
@@ -141,8 +140,7 @@ class Driver:
             self._clients.acknowledgement_log(end.broker),
             self._due_writes,
         )
-        session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
-        session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client)
+        end.log_streams(session, self._recorder)
         return session
 
     async def open(self) -> None:

@@ -99,7 +99,7 @@ def link_obstacles(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[st
     ends = _ends(statuses)
     for link in expected.links:
         works = expected.works(link)
-        for broker, neighbour in ((link.a, link.b), (link.b, link.a)):
+        for broker, neighbour in link.directions:
             end = ends.get((broker, neighbour))
             if end is not None and end.up != works:
                 yield f"the link of {broker} to {neighbour} is {'up' if end.up else 'down'}"
@@ -126,7 +126,7 @@ def _waiting(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[tuple[tu
     """Messages queued or in flight, by direction, on links that should work."""
     ends = _ends(statuses)
     working = [link for link in expected.links if expected.works(link)]
-    for source, target in (pair for link in working for pair in ((link.a, link.b), (link.b, link.a))):
+    for source, target in (pair for link in working for pair in link.directions):
         end = ends.get((source, target))
         if end is not None and (count := _unhandled(end, ends.get((target, source)))):
             yield (source, target), count

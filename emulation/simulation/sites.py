@@ -13,7 +13,6 @@ from emulation.simulation.open_sessions import OpenSessions
 from emulation.simulation.sessions import SimulatedSession
 from emulation.simulation.site_session import SiteSession
 from record.handover import Handover
-from record.log import Event
 from topology.sites import ClientHost, Move, PresentSites, Site
 
 
@@ -35,8 +34,7 @@ class Node:
         )
         made.append(session)
         self.sessions[end.key] = session
-        session.on_up = partial(self.recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
-        session.on_down = partial(self.recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client)
+        end.log_streams(session, self.recorder)
         if session.up:
             session.on_up()
         return session

@@ -146,7 +146,7 @@ def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin, loops: L
 
 def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on_progress: Progress) -> Latencies:
     plan = make_plan(_scenario(brokers, RATE))
-    pairs = [ends for link in plan.variants[0].overlay.links for ends in ((link.a, link.b), (link.b, link.a))]
+    pairs = [ends for link in plan.variants[0].overlay.links for ends in link.directions]
     rungs = choose(runtime, AUTO, on_progress)
     if isinstance(rungs, Simulated):
         on_progress("latencies over loopback")

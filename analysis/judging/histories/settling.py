@@ -112,7 +112,7 @@ def _longest_path(overlay: Overlay, service: float, sending: SendingOrder) -> fl
     number = {name: place for place, name in enumerate(names)}
     edges = []
     for link in overlay.links:
-        for source, target in ((link.a, link.b), (link.b, link.a)):
+        for source, target in link.directions:
             asked = link.properties_from(source)
             work = BACKLOG * (service + sendings_ahead(sending, overlay, source) * asked.send_time.mean)
             again = _sent_again(asked, link.properties_from(target))

@@ -98,7 +98,7 @@ def draw_sites(
         at[seen.stays[-1]].append(seen)
     links: defaultdict[str, list[float]] = defaultdict(list)
     for link in overlay.links if at else ():
-        for one, other in ((link.a, link.b), (link.b, link.a)):
+        for one, other in link.directions:
             links[one].append(_turn(places[one], places[other]))
     room = len(places) + len(sites) <= MOST_NODES
     for broker, own in at.items():
