@@ -14,7 +14,7 @@ from analysis.live.tally import VariantTally
 from analysis.run_files.clocks import HostClock, clocks_of
 from analysis.run_files.logs import scenario_time
 from record.files import LOGS, MANIFEST, open_log
-from record.log import TraceRecord
+from record.log import EMULATOR, TraceRecord
 from record.manifest import Manifest, VariantRecord, read
 from record.time_units import SECOND
 from topology.files import load
@@ -86,8 +86,10 @@ class Follower:
         return [host.name for host in manifest.hosts if not host.logs or not self._logs.keys() >= set(host.logs)]
 
     def _files(self) -> list[Path]:
+        """The logs, those of emulators first: they are short, and tell at which sites the others' records count."""
         with suppress(OSError):
-            return sorted((self._run / LOGS).glob("*.jsonl"))
+            logs = sorted((self._run / LOGS).glob("*.jsonl"))
+            return sorted(logs, key=lambda log: not log.name.startswith(EMULATOR))
         return []
 
     def _look_at_manifest(self) -> None:

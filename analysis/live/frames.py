@@ -24,6 +24,8 @@ class Strike(msgspec.Struct, frozen=True, array_like=True):
     """Number of the site that it is at, of a fault of a site, of its access link or of one of its clients; else -1."""
     to: int = -1
     """Number of the broker at which a site that moves has arrived; -1 for everything else."""
+    joins: int = -1
+    """Number of the site at which a client that moves, from `site`, has arrived; -1 for everything else."""
 
 
 class SiteSecond(msgspec.Struct, frozen=True, array_like=True):

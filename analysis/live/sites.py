@@ -1,7 +1,8 @@
 """Sites of clients on the map: their access links in words, and what goes over them and is left unread, by the second.
 
-1. A site stands at its broker; one that moves, at its new broker from its arrival on. Faults of its clients and of its
-   access links are shown at the site.
+1. A site stands at its broker; one that moves, at its new broker from its arrival on. A client that moves to another
+   site is one of that site from its arrival on; what its old broker still does for it counts at its old site. Faults of
+   a site's clients and of its access links are shown at the site.
 2. A publication counts for its access link when the client hands it over, and a notification when its broker passes it
    on.
 3. Of clients that read at a rate, what their broker has passed on and they have neither read nor lost is unread. The
@@ -10,6 +11,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +28,8 @@ NO_SITE = -1
 NO_BROKER = -1
 """The number that stands for no broker."""
 _HALVES_OF_A_MOVE = frozenset({FaultKind.MOVE, HealKind.ARRIVE})
-_COUNTED = frozenset({Event.PUBLISH, Event.NOTIFIED, Event.DELIVERED, Event.DROPPED})
+_BY_BROKERS = frozenset({Event.DELIVERED, Event.DROPPED})
+_COUNTED = frozenset({Event.PUBLISH, Event.NOTIFIED}) | _BY_BROKERS
 
 
 @dataclass(slots=True)
@@ -48,9 +52,14 @@ class SitesOfVariant:
         """`brokers` has the numbers of brokers."""
         self.shown = [_shown(site, brokers[site.broker]) for site in sites]
         self._brokers = brokers
+        self._broker_of = [brokers[site.broker] for site in sites]
+        """The broker at which each site has arrived."""
         self._names = {site.name: number for number, site in enumerate(sites)}
         self._slow = [site.reads_slowly for site in sites]
         self._of_client = {client: number for number, site in enumerate(sites) for client in site.clients}
+        """The site at which each client begins."""
+        self._arrived: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        """Times at which clients arrived at other sites, and these."""
         self._of_place = self._of_client | {
             place: number for number, site in enumerate(sites) for place in _places(site.name, site.broker)
         }
@@ -68,13 +77,34 @@ class SitesOfVariant:
         if record.text not in _HALVES_OF_A_MOVE or site is None or goal not in self._brokers:
             return NO_BROKER
         self._of_place |= dict.fromkeys(_places(self.shown[site].name, goal), site)
-        return self._brokers[goal] if record.text == HealKind.ARRIVE else NO_BROKER
+        if record.text != HealKind.ARRIVE:
+            return NO_BROKER
+        self._broker_of[site] = self._brokers[goal]
+        return self._brokers[goal]
+
+    def joined(self, record: TraceRecord) -> int:
+        """The site at which a client that moves has arrived by a record of a heal; `NO_SITE` by others."""
+        client, goal = record.peer or "", self._names.get(record.to or "", NO_SITE)
+        if record.text != HealKind.ARRIVE or goal == NO_SITE or client not in self._of_client:
+            return NO_SITE
+        insort(self._arrived[client], (record.time, goal))
+        self._of_place[client] = goal
+        return goal
 
     def of(self, record: TraceRecord) -> int:
-        """The site at which a record counts."""
+        """The site at which a record counts, as far as records of moves have come before it."""
         if record.event not in _COUNTED or not self._of_client:
             return NO_SITE
-        return self._of_client.get(record.client or "", NO_SITE)
+        client = record.client or ""
+        first, arrived = self._of_client.get(client, NO_SITE), self._arrived.get(client)
+        if arrived is None:
+            return first
+        before = bisect_right(arrived, (record.time, len(self.shown)))
+        been = [first, *(site for _, site in arrived[:before])]
+        if record.event in _BY_BROKERS:
+            broker = self._brokers.get(record.node, NO_BROKER)
+            return next((site for site in reversed(been) if self._broker_of[site] == broker), been[-1])
+        return been[-1]
 
     def count(self, record: TraceRecord, site: int, counts: SiteCounts) -> None:
         """Adds a record of this site to the counts of its second."""

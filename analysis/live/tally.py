@@ -150,8 +150,8 @@ class VariantTally:
             begins = event in (Event.FAULT, Event.VANISHED)
             kind = event.value if event in LINK_CHANGES else record.text or event.value
             at = round(record.time * self._seconds_of_one, _MILLISECONDS)
-            arrival = self._sites.arrival(record)
-            strike = Strike(kind, record.peer or "", begins, at, self._sites.at(record.peer or ""), arrival)
+            place, arrival = record.peer or "", self._sites.arrival(record)
+            strike = Strike(kind, place, begins, at, self._sites.at(place), arrival, self._sites.joined(record))
             self._second(record.time).strikes.append((record.time, strike))
         elif event in _OF_CLIENTS:
             self._clients.append(record)

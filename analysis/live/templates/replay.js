@@ -101,8 +101,12 @@ class Replay {
   drawChosen(chart) {
     const { chosen, variant } = this, title = this.part("chosen-title");
     // A site that was chosen by itself stays chosen where it goes.
-    if (chosen?.sites?.length === 1) chosen.broker = brokerOf(variant, chosen.sites[0], variant.at(this.now));
-    const key = chosen && (chosen.pair?.key ?? `broker ${chosen.broker} ${chosen.sites ?? ""}`);
+    if (chosen?.sites?.length === 1) {
+      const moment = variant.at(this.now);
+      chosen.broker = brokerOf(variant, chosen.sites[0], moment);
+      chosen.clients = clientsOf(variant, chosen.sites[0], moment);
+    }
+    const key = chosen && (chosen.pair?.key ?? `broker ${chosen.broker} ${chosen.sites ?? ""} ${chosen.clients ?? ""}`);
     if (chosen && this.course?.key !== `${variant.name} ${variant.version} ${key}`) {
       this.course = { key: `${variant.name} ${variant.version} ${key}`, ...courseOf(variant, chosen) };
     }

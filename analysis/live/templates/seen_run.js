@@ -6,7 +6,6 @@ class SeenVariant {
   constructor(name) {
     Object.assign(this, { name, brokers: [], links: [], ways: [], sites: [], phases: [], frames: [], followed: [], verdict: "", version: 0 });
     this.places = new Map();
-    this.siteOfPlace = new Map();
     this.forget();
   }
 
@@ -81,9 +80,8 @@ class SeenVariant {
       for (const [link, count] of frame.queues ?? []) count ? waiting.set(link, count) : waiting.delete(link);
       for (const count of waiting.values()) counted.queue[second] = Math.max(counted.queue[second], count);
       if (active.size) counted.shades.push(second);
-      for (const [kind, where, begins, at, site, to] of frame.strikes ?? []) {
-        if (site >= 0) this.siteOfPlace.set(where, site);
-        counted.strikes.push({ kind, where, begins, at, site, to });
+      for (const [kind, where, begins, at, site, to, joins] of frame.strikes ?? []) {
+        counted.strikes.push({ kind, where, begins, at, site, to, joins });
         if (kind === "appeared" || kind === "vanished") continue;
         begins ? active.set(where, kind) : active.delete(where);
       }
@@ -122,8 +120,10 @@ class SeenVariant {
 
   strike(cursor, strikes, time) {
     for (; cursor.struck < strikes.length && strikes[cursor.struck].at <= time; cursor.struck++) {
-      const { kind, where, begins, at, site, to } = strikes[cursor.struck];
+      const { kind, where, begins, at, site, to, joins } = strikes[cursor.struck];
       if (to >= 0) cursor.moved.set(site, to);
+      if (joins >= 0) for (const [place, more] of [[site, -1], [joins, 1]]) cursor.clients.set(place, (cursor.clients.get(place) ?? 0) + more);
+      if (site >= 0) cursor.siteOf.set(where, joins >= 0 ? joins : site);
       if (kind === "vanished") cursor.absent.add(where);
       else if (kind === "appeared") { cursor.absent.delete(where); cursor.appeared.set(where, at); cursor.newest = at; }
       else begins ? cursor.down.set(where, kind) : cursor.down.delete(where);
@@ -141,7 +141,7 @@ class SeenVariant {
     }
     return {
       time: -Infinity, place: 0, struck: 0, sentAt: NaN, newest: -Infinity, sent: new Map(), waiting: new Map(), work: new Map(), down: new Map(),
-      absent, appeared: new Map(), access: new Map(), unread: new Map(), dropped: new Map(), moved: new Map(),
+      absent, appeared: new Map(), access: new Map(), unread: new Map(), dropped: new Map(), moved: new Map(), clients: new Map(), siteOf: new Map(),
     };
   }
 
@@ -163,7 +163,7 @@ class SeenVariant {
 
 function copied(cursor, time) {
   const copy = { ...cursor, time };
-  for (const name of ["sent", "waiting", "work", "down", "appeared", "access", "unread", "dropped", "moved"]) copy[name] = new Map(cursor[name]);
+  for (const name of ["sent", "waiting", "work", "down", "appeared", "access", "unread", "dropped", "moved", "clients", "siteOf"]) copy[name] = new Map(cursor[name]);
   copy.absent = new Set(cursor.absent);
   return copy;
 }

@@ -6,6 +6,9 @@ const ACCESS_FAULTS = { link_down: "cut", flap: "cut", degrade: "poor", corrupt:
 // The broker of a site at a moment: the one at which it arrived last, or the one that it begins at.
 function brokerOf(variant, site, moment) { return moment.moved.get(site) ?? variant.sites[site][1]; }
 
+// The number of clients that are on a site at a moment, after those that moved.
+function clientsOf(variant, site, moment) { return variant.sites[site][2] + (moment.clients.get(site) ?? 0); }
+
 // Marks: each is of some sites of one broker, at a place of the canvas.
 function siteMarks(variant, at, moment, width, height, radius) {
   const of = at.map(() => []);
@@ -55,7 +58,7 @@ function siteState(variant, moment, mark) {
     state.slow ||= variant.sites[site][4] > 0;
   }
   for (const [where, kind] of moment.down) {
-    const site = variant.siteOfPlace.get(where);
+    const site = moment.siteOf.get(where);
     if (!mark.sites.includes(site)) continue;
     if (ACCESS_FAULTS[kind]) state.access = state.access === "cut" ? "cut" : ACCESS_FAULTS[kind];
     else if (where === variant.sites[site][0]) state.down = kind;
@@ -113,7 +116,7 @@ function foundSite(variant, at, moment, [x, y], width, height) {
 }
 
 // Title and lines of sites that were chosen on the map.
-function courseOfSites(variant, { sites, broker }) {
+function courseOfSites(variant, { sites, broker, clients }) {
   const { first, last } = variant, size = last - first + 1, slow = sites.some(site => variant.sites[site][4] > 0);
   const lines = [new Float64Array(size), new Float64Array(size)];
   let place = 0, unread = 0;
@@ -127,14 +130,14 @@ function courseOfSites(variant, { sites, broker }) {
     }
     if (slow) lines[1][second] = unread;
   }
-  return { title: `${sitesInWords(variant, sites, broker)}:`, legend: ["notifications a second", slow ? "unread" : "publications a second"], lines };
+  return { title: `${sitesInWords(variant, sites, broker, clients)}:`, legend: ["notifications a second", slow ? "unread" : "publications a second"], lines };
 }
 
-function sitesInWords(variant, sites, broker) {
+function sitesInWords(variant, sites, broker, clients) {
   if (sites.length > 1) {
     const names = sites.slice(0, NAMES_TOLD).map(site => variant.sites[site][0]), more = sites.length - names.length;
     return `${sites.length} sites at ${variant.names[broker]} (${names.join(", ")}${more ? `, and ${more} more` : ""})`;
   }
-  const [name, , clients, access, reads] = variant.sites[sites[0]], many = clients === 1 ? "1 client" : `${WHOLE.format(clients)} clients`;
+  const [name, , , access, reads] = variant.sites[sites[0]], many = clients === 1 ? "1 client" : `${WHOLE.format(clients)} clients`;
   return `${name} at ${variant.names[broker]} (${many}${reads ? `, each reading ${number(reads)} a second` : ""}; access link ${access})`;
 }

@@ -42,6 +42,10 @@ class SeenSite:
     """Notifications that its clients, which read at a rate, had not read at the end."""
     dropped: int
     """Notifications that its broker dropped because a client did not read."""
+    came: int = 0
+    """Clients that moved to it."""
+    left: int = 0
+    """Clients that moved from it to other sites."""
 
     @property
     def slow(self) -> bool:
@@ -55,6 +59,8 @@ class SeenSite:
         reads = f", each reading {site.reads:.4g} a second" if site.reads else ""
         lines = [f"{site.name}: {site.clients:,} {'client' if site.clients == 1 else 'clients'}{reads}"]
         lines.append(f"access link {site.access}")
+        if self.came or self.left:
+            lines.append(f"by moves, {self.came:,} came and {self.left:,} left")
         if len(self.stays) > 1:
             lines.append(f"at {', then '.join(self.stays)}")
         if self.faults:
@@ -72,6 +78,8 @@ def seen_sites(variant: ShownVariant) -> list[SeenSite]:
     faults: defaultdict[int, Counter[str]] = defaultdict(Counter)
     unread: Counter[int] = Counter()
     dropped: Counter[int] = Counter()
+    came: Counter[int] = Counter()
+    left: Counter[int] = Counter()
     names = [broker.name for broker in variant.overlay.brokers]
     stays = [[names[site.broker]] for site in variant.overlay.sites]
     for frame in variant.frames:
@@ -80,11 +88,14 @@ def seen_sites(variant: ShownVariant) -> list[SeenSite]:
                 faults[strike.site][strike.kind] += 1
             if strike.to >= 0:
                 stays[strike.site].append(names[strike.to])
+            if strike.joins >= 0:
+                came[strike.joins] += 1
+                left[strike.site] += 1
         for second in frame.sites:
             unread[second.site] += second.unread
             dropped[second.site] += second.dropped
     return [
-        SeenSite(site, stays[number], faults[number], unread[number], dropped[number])
+        SeenSite(site, stays[number], faults[number], unread[number], dropped[number], came[number], left[number])
         for number, site in enumerate(variant.overlay.sites)
     ]
 

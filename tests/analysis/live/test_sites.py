@@ -44,6 +44,7 @@ faults:
   - {at: 4s, link_down: rome-B2, for: 1s}
   - {at: 6s, vanish: berlin, for: 1s}
   - {at: 8s, move: rome, to: B1, away: 500ms}
+  - {at: 9s, move: S2, to: market}
 timeline: {join: 2s, run: 8s, drain: 2s}
 seed: 4
 """
@@ -98,7 +99,8 @@ def test_a_slow_reader_leaves_unread_what_its_broker_passed_on_and_it_neither_re
     assert "notifications left unread" in oslo.in_words
     assert "struck by crash, vanish" in berlin.in_words
     assert [seen.unread for seen in (market, berlin, rome)] == [0, 0, 0]
-    assert market.in_words == "market: 2 clients\naccess link 15 ms"
+    assert market.in_words == "market: 2 clients\naccess link 15 ms\nby moves, 1 came and 0 left"
+    assert "by moves, 0 came and 1 left" in berlin.in_words
 
 
 def test_a_site_that_moves_is_drawn_where_it_arrived(variant: ShownVariant) -> None:
@@ -125,16 +127,35 @@ def test_faults_of_the_new_access_link_are_at_the_site_and_clients_change_no_bro
     assert [(strike.site, strike.to) for strike in strikes] == [(0, -1), (0, -1), (1, -1), (1, -1), (1, 1)]
 
 
+def test_a_client_counts_at_the_site_that_it_is_on(run: Path) -> None:
+    (shown,) = replay_of(run).variants
+    logged = (json.loads(line) for line in (run / "logs" / "subscribers.jsonl").read_text().splitlines())
+    publications = [record["time"] for record in logged if record["event"] == "notified" and record["client"] == "S2"]
+    (arrival,) = [strike for frame in shown.frames for strike in frame.strikes if strike.joins >= 0]
+    assert (arrival.place, arrival.site, arrival.joins) == ("S2", 1, 0)
+    assert [time for time in publications if time > arrival.at * SECOND], "nothing came at the new site"
+    delivered = [
+        json.loads(line)
+        for broker in ("B1", "B2")
+        for line in (run / "logs" / f"{broker}.jsonl").read_text().splitlines()
+        if '"event":"delivered"' in line
+    ]
+    of_both = [record["node"] for record in delivered if record["client"] in ("S1", "S2")]
+    of_berlin = [second.to_clients for frame in shown.frames for second in frame.sites if second.site == 1]
+    assert sum(of_berlin) == of_both.count("B2") < len(of_both)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_a_page_shows_each_site_or_their_number_where_there_is_no_room(run: Path, tmp_path: Path) -> None:
     page = replay_page(replay_of(run)).replace("root.dataset.ready", f"{_LOOKED_AT} root.dataset.ready")
     text = shown(page, tmp_path, 500)
     (found,) = re.findall(r"<title>(.*?)</title>", text.split("</body>")[0], re.DOTALL)[-1:]
-    wide, narrow, crashed, cut, there = json.loads(html.unescape(found))
+    wide, narrow, crashed, cut, there, clients = json.loads(html.unescape(found))
     assert sorted(wide) == [[0], [1], [2], [3]]
     assert narrow == [[0], [1, 2, 3]]
     assert (crashed, cut) == (1, "cut")
     assert there == [[1, "move"], [0, ""], [1, ""]]
+    assert clients == [[2, 2], [3, 1]]
     assert "oslo at B2 (1 client, each reading 2 a second; access link 10 ms, 0.5% loss):" in text
 
 
@@ -146,6 +167,7 @@ const state = (place, after) => siteState(seen, seen.at(seen.zero + after), { si
 const looked = [marks(seen.zero, 700, 500), marks(seen.zero, 90, 90)].map(all => all.map(mark => mark.sites));
 looked.push(state(1, 0.5).clients, state(3, 2.5).access);
 looked.push([6.2, 7, 2].map(after => [brokerOf(seen, 3, seen.at(seen.zero + after)), state(3, after).down]));
+looked.push([6, 7.9].map(after => [0, 1].map(site => clientsOf(seen, site, seen.at(seen.zero + after)))));
 replay.chosen = { sites: [2], broker: 1 };
 replay.draw();
 const told = document.createElement("title");
