@@ -15,11 +15,12 @@ from emulation.ansible import Played
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.model import Member
 from emulation.multi_host.placement import place_brokers
-from emulation.multi_host.run import examined, require_beside, require_still, require_times_only
+from emulation.multi_host.refusals import require_shareable
+from emulation.multi_host.run import examined
 from emulation.multi_host.self_test import SelfTest
 from emulation.network.model import LinkDriver
 from emulation.planning.calibration import load_calibration
-from emulation.planning.plan import Plan, VariantPlan
+from emulation.planning.plan import Plan
 from emulation.prediction.rehearsal import rehearse
 from emulation.prediction.shares import Capacity, ShareLoad, beyond, capacity, share_loads
 from emulation.runtimes.ladder import AUTO
@@ -83,24 +84,17 @@ class HostsCheck(msgspec.Struct, frozen=True, kw_only=True):
         hosts = [CheckedHost.of(member, facts[member.name], able[member.name]) for member in members]
         shares, refused = [], []
         for variant in () if plan is None else plan.variants:
-            _require_predictable(variant)
             used = members[: len(variant.overlay.brokers)]
             placement = place_brokers(variant.overlay, used)
+            require_shareable(variant, placement)
+            if variant.foreign is not None:
+                raise BadInputError("brokers of your own cannot be rehearsed in virtual time: leave the scenario out")
             loads = share_loads(
                 variant, rehearse(variant, costs), costs, placement, {member.name: able[member.name] for member in used}
             )
             shares += loads
             refused += [why for load in loads for why in beyond(load, able[load.host], variant.scenario.dilation)]
         return cls(hosts=hosts, shares=shares, refused=refused)
-
-
-def _require_predictable(variant: VariantPlan) -> None:
-    """Raises `UserError`s for a variant that cannot be on several hosts, or whose load cannot be predicted."""
-    require_times_only(variant.schedule())
-    require_still(variant)
-    require_beside(variant)
-    if variant.foreign is not None:
-        raise BadInputError("brokers of your own cannot be rehearsed in virtual time: leave the scenario out")
 
 
 def print_check(console: Console, found: HostsCheck) -> None:

@@ -40,7 +40,7 @@ from emulation.host.journal import Resource
 from emulation.multi_host.barrier import HostBarrier
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.model import ShareRequest, read_share_request
-from emulation.multi_host.placement import Placement, place_brokers
+from emulation.multi_host.placement import place_brokers, place_sites
 from emulation.multi_host.signals import SIGNALS, Signals
 from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_route
 from emulation.network.probing.echo import Clock, FarHost
@@ -100,7 +100,8 @@ class Agent:
                 responder, others, self._signals, session, variant=self._variants, patience=share.patience
             )
             barrier.wait_for_all("answering", session.interrupt.wait)
-            tunnels = self._tunnels(placement, responder, others)
+            nodes = {**placement, **place_sites(variant.sites, placement)}
+            tunnels = self._tunnels(nodes, responder, others)
             with self._watching(tunnels, session) as clock:
                 barrier.clock = clock
                 yield host_share.HostShare(
@@ -139,9 +140,13 @@ class Agent:
                 if member.name != share.host
             }
 
-    def _tunnels(self, placement: Placement, responder: ResponderProcess, others: Mapping[str, FarHost]) -> HostTunnels:
-        """The tunnels to the other hosts, with measured delays. Raises `NetworkError` for a host that is out of
-        reach."""
+    def _tunnels(
+        self, nodes: Mapping[str, str], responder: ResponderProcess, others: Mapping[str, FarHost]
+    ) -> HostTunnels:
+        """The tunnels to the other hosts, with measured delays; `nodes` are the hosts of brokers and sites.
+
+        Raises `NetworkError` for a host that is out of reach.
+        """
         share = self._share
         peers: dict[str, Peer] = {}
         for number, member in enumerate(share.members):
@@ -152,7 +157,7 @@ class Agent:
         return HostTunnels(
             address=share.member.address,
             number=share.number,
-            peers={broker: peers[host] for broker, host in placement.items() if host != share.host},
+            peers={node: peers[host] for node, host in nodes.items() if host != share.host},
             vxlan_port=share.vxlan_port,
             echo_port=share.echo_port,
             first_identifier=int.from_bytes(run[:3]),

@@ -8,7 +8,7 @@ links, as Kernighan and Lin (1970) do for two parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import networkx
 
@@ -16,6 +16,7 @@ from emulation.multi_host.model import Member
 from record.errors import BadInputError
 from topology.link_properties import BrokerId
 from topology.model import Overlay
+from topology.sites import Site
 
 Placement = Mapping[BrokerId, str]
 """The name of each broker's host."""
@@ -49,6 +50,11 @@ def place_brokers(overlay: Overlay, members: Sequence[Member]) -> Placement:
         del free[:room]
     _exchange(graph, placed, movable)
     return {broker: placed[broker] for broker in brokers}
+
+
+def place_sites(sites: Iterable[Site], placement: Placement) -> Mapping[str, str]:
+    """The name of each site's host, which is that of its broker at the start."""
+    return {site.name: placement[site.broker] for site in sites}
 
 
 def links_between_hosts(overlay: Overlay, placement: Placement) -> int:

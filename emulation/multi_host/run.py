@@ -28,9 +28,10 @@ from emulation.multi_host.files import pack_files
 from emulation.multi_host.gather import HOSTS, clock_check, gather
 from emulation.multi_host.inventory import Hosts
 from emulation.multi_host.model import Member, ShareRequest, share_id
-from emulation.multi_host.placement import links_between_hosts, place_brokers
+from emulation.multi_host.placement import links_between_hosts, place_brokers, place_sites
 from emulation.multi_host.product import pack
 from emulation.multi_host.progress import HostsProgress
+from emulation.multi_host.refusals import require_shareable
 from emulation.network.probing.echo import TOKEN_BYTES
 from emulation.planning.calibration import charged_costs, load_calibration
 from emulation.planning.carrying import require_memory
@@ -48,7 +49,6 @@ from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from record.manifest import HostRecord, Manifest, RungChoice
 from record.program import program_digest
-from scenario.faults import CountReached, FaultSchedule
 
 FILES = "files.tar.gz"
 """The archive of the files that the scenario reads, if it reads some."""
@@ -85,9 +85,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     plan.require_dilation()
     members = _members(request)
     for variant in plan.variants:
-        require_times_only(variant.schedule())
-        require_still(variant)
-        require_beside(variant)
+        require_shareable(variant, place_brokers(variant.overlay, members))
     clean(None)  # ends plays that a killed command has left
     paths = RunPaths.of(plan.run_id, request.out)
     paths.make()
@@ -112,30 +110,6 @@ def _members(request: HostsRequest) -> tuple[Member, ...]:
     if len(members) < 2:
         raise BadInputError("one host: an overlay is spread over at least two; leave --hosts out to run it here")
     return members
-
-
-def require_times_only(schedule: FaultSchedule) -> None:
-    """Raises `HostError` for faults that depend on a count of messages, because no host sees all messages."""
-    for entry in schedule.entries:
-        if isinstance(entry.start, CountReached):
-            raise HostError(
-                f"{entry.name}: a fault that waits for a count of messages cannot be on several hosts, as none of them "
-                "sees all messages: give it a time (`at`)"
-            )
-
-
-def require_still(variant: VariantPlan) -> None:
-    """Raises `HostError` for an overlay that changes, because no host opens and closes paths of another."""
-    if variant.evolution is not None:
-        raise HostError("motion: an overlay that changes runs on one host or in the simulator; leave --hosts out")
-
-
-def require_beside(variant: VariantPlan) -> None:
-    """Raises `HostError` for clients on sites, because access links are made on one host, and programs run at them."""
-    if variant.programs:
-        raise HostError("clients.programs: client programs run on one host only; leave --hosts out, or the programs")
-    if variant.sites:
-        raise HostError("clients: sites need one host or the simulator; leave --hosts out, or the section")
 
 
 class HostsRun:
@@ -266,9 +240,11 @@ class HostsRun:
     def _announce(self, runtime: RungChoice, links: RungChoice) -> None:
         for variant in self._plan.variants[:1]:
             placement = place_brokers(variant.overlay, self._members)
+            sites = Counter(place_sites(variant.sites, placement).values())
             for member in self._members:
                 brokers = [broker for broker, host in placement.items() if host == member.name]
-                self._progress.print_line(f"host     {member.name} ({member.address}): {', '.join(brokers)}")
+                carried = f"{', '.join(brokers)}{f'; sites: {count:,}' if (count := sites[member.name]) else ''}"
+                self._progress.print_line(f"host     {member.name} ({member.address}): {carried}")
             count = links_between_hosts(variant.overlay, placement)
             self._progress.print_line(
                 f"links    {links.name}: {links.reason}; {count} of {len(variant.overlay.links)} cross hosts"

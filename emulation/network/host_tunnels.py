@@ -61,7 +61,7 @@ class HostTunnels:
     number: int
     """The place of this host among those of the run."""
     peers: Mapping[BrokerId, Peer]
-    """The host of each broker that is on another host."""
+    """The host of each broker and site that is on another host."""
     vxlan_port: int
     echo_port: int
     first_identifier: int

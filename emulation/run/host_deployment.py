@@ -56,7 +56,7 @@ class HostDeployment:
         when_over: Callable[[], None],
     ) -> None:
         """`plan` is dilated; `when_over` is called when the variant's messages have arrived."""
-        self.schedule = share.own(plan.schedule())
+        self.schedule = share.own(plan.schedule(), plan.sites)
         self.pace = Pace(
             rest=_QUIET_FOR * measured.time_dilation,
             counting_step=round(TICK * SECOND),
@@ -173,7 +173,7 @@ class HostDeployment:
         quota = self._plan.resources.cpu
         processes = self._context.runtime.processes()
         pids = [process.pid for broker, process in processes.items() if broker not in self.schedule.brokers]
-        ours = [link for link in self._plan.networked.links if self._share.brokers & {link.a, link.b}]
+        ours = self._share.links(self._plan)
         links = probed_under_load(ours, self._used_links, self._plan.scenario.seed)
         observer = LoadObserver(
             self._network, links, self._context.paths.run_id,

@@ -12,8 +12,9 @@ from emulation.planning.plan import VariantPlan
 from scenario.faults import FaultSchedule
 from scenario.faults.conditions import Target
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
-from topology.link_properties import BrokerId, LinkDirection
+from topology.link_properties import BrokerId, Link, LinkDirection
 from topology.model import Overlay
+from topology.sites import ClientHost, Site
 
 LEAD = 0.3
 """Seconds between giving the drivers the start of the workload and that moment, on a host that runs it alone."""
@@ -102,23 +103,54 @@ class HostShare:
         """Ending of the names of this host's drivers and of its log of faults, which makes them unique in the run."""
         return f"@{self.host}" if self.host else ""
 
-    def own(self, schedule: FaultSchedule) -> FaultSchedule:
-        """The faults that are this host's to inject: on its brokers, and on what they send."""
+    def sites(self, everywhere: Iterable[Site]) -> list[Site]:
+        """The sites on this host, which are those of its brokers at the start of the run."""
+        return [site for site in everywhere if site.broker in self.brokers]
+
+    def links(self, plan: VariantPlan) -> list[Link]:
+        """The links with an end on this host, those that appear later and the access links of its sites among them."""
+        between = [link for link in plan.wired.links if self.brokers & {link.a, link.b}]
+        return [*between, *(site.link for site in self.sites(plan.sites)), *self.later_access(plan)]
+
+    def later_access(self, plan: VariantPlan) -> list[Link]:
+        """The access links that planned moves give to sites of this host, besides those that they have at the begin."""
+        names = {site.name for site in self.sites(plan.sites)}
+        return [link for link in plan.later_access if link.a in names]
+
+    def own(self, schedule: FaultSchedule, sites: Iterable[Site] = ()) -> FaultSchedule:
+        """The faults that are this host's to inject: on its brokers and sites, and on what they send.
+
+        `sites` are those of the whole variant.
+        """
         if not self.host:
             return schedule
-        entries = [replace(entry, program=self._own(entry.program)) for entry in schedule.entries]
+        nodes = self._nodes(sites)
+        entries = [replace(entry, program=_of_nodes(entry.program, nodes)) for entry in schedule.entries]
         return FaultSchedule(tuple(entries))
 
-    def _own(self, program: Program) -> Program:
-        match program:
-            case Hold(conditions, seconds):
-                return Hold(tuple(condition for condition in conditions if self._has(condition.target)), seconds)
-            case Sequence(parts):
-                return Sequence(tuple(map(self._own, parts)))
-            case Repeat(part, times):
-                return Repeat(self._own(part), times)
-            case Lift() | Wait():
-                return program
+    def _nodes(self, sites: Iterable[Site]) -> frozenset[str]:
+        return self.brokers.union(site.name for site in self.sites(sites))
 
-    def _has(self, target: Target) -> bool:
-        return (target.source if isinstance(target, LinkDirection) else target) in self.brokers  # and never a site
+
+def _of_nodes(program: Program, nodes: frozenset[str]) -> Program:
+    """The part of a program that concerns these brokers and sites."""
+    match program:
+        case Hold(conditions, seconds):
+            return Hold(tuple(condition for condition in conditions if _node_of(condition.target) in nodes), seconds)
+        case Sequence(parts):
+            return Sequence(tuple(_of_nodes(part, nodes) for part in parts))
+        case Repeat(part, times):
+            return Repeat(_of_nodes(part, nodes), times)
+        case Lift() | Wait():
+            return program
+
+
+def _node_of(target: Target) -> str:
+    """The broker or site whose host brings about what happens to a target."""
+    match target:
+        case LinkDirection():
+            return target.source
+        case ClientHost():
+            return target.site
+        case _:
+            return target

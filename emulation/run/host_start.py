@@ -54,21 +54,21 @@ class HostStart:
         self._measured = measured
         self._exits = exits
         self._brokers = share.hosted(plan.overlay)
-        self.links = [link for link in plan.networked.links if share.brokers & {link.a, link.b}]
-        """Links with an end on this host, those that appear later among them."""
+        self._sites = share.sites(plan.sites)
+        self._links = share.links(plan)
 
     def network(self, driver: LinkDriver) -> EmulatedNetwork:
         """The network with its links, probed; those that appear later are removed. All hosts go on together."""
         snapshot = self._context.snapshot
         snapshot.brokers = len(self._brokers)
-        later = [*self._plan.later_pairs, *((link.a, link.b) for link in self._plan.later_access)]
-        links = len(self.links) - len(later) - len(self._plan.sites)
+        later = [*self._plan.later_pairs, *((link.a, link.b) for link in self._share.later_access(self._plan))]
+        links = len(self._links) - len(later) - len(self._sites)
         foreign = self._plan.foreign
         snapshot.links = links if foreign is None or foreign.level >= STATUS_LEVEL else None
         network = self._exits.enter_context(self._emulated_network(driver))
         self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
         self._context.interrupt.check()
-        self._context.doing(f"probing {len(self.links)} links")
+        self._context.doing(f"probing {len(self._links)} links")
         self._measured.links += link_checks(network.probe(), "before", self._measured.time_dilation)
         for a, b in later:
             network.remove(a, b)
@@ -174,7 +174,7 @@ class HostStart:
         sandboxes = context.runtime.sandboxes(self._brokers)
         context.interrupt.check()
         context.doing("wiring and shaping links")
-        namespaces = self._exits.enter_context(SiteNamespaces(site.name for site in self._plan.sites))
+        namespaces = self._exits.enter_context(SiteNamespaces(site.name for site in self._sites))
         return EmulatedNetwork(
             self._plan.networked,
             context.paths.run_id,

@@ -72,7 +72,7 @@ class AskedVariant:
     stolen: ProcessorTimes | None = None
     """Times for which the hypervisor stole processors, where they were sampled."""
     hosts: Mapping[str, str] = field(default_factory=dict)
-    """The host of each node, where several hosts shared the run."""
+    """The host of each node and site, where several hosts shared the run."""
 
     @cached_property
     def wires(self) -> Mapping[tuple[str, str], LinkProperties]:
@@ -115,6 +115,7 @@ class AskedVariant:
             return (end,)
         if self.only_programs(site):
             return (PROGRAMS,)
+        driver = on_host(driver, self.hosts.get(end, ""))
         return (driver,) if self.programs.isdisjoint(site.clients) else (driver, PROGRAMS)
 
     @cached_property

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from rich.console import Console
 
-from emulation.multi_host.run import require_still
+from emulation.multi_host.refusals import require_still
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import Plan
 from emulation.run import emulate
