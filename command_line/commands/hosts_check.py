@@ -130,13 +130,14 @@ def _hosts(hosts: Sequence[CheckedHost]) -> Table:
 
 
 def _shares(found: HostsCheck) -> Table:
-    table = Table("variant", "host", "brokers", "processors", "memory", "frames/s", box=None, pad_edge=False)
+    table = Table("variant", "host", "brokers", "sites", "processors", "memory", "frames/s", box=None, pad_edge=False)
     able = {host.name: host.capacity for host in found.hosts}
     for load in found.shares:
         of = able[load.host]
         frames = f"{load.frames:,.0f}" if of.frames is None else f"{load.frames:,.0f} of {of.frames:,.0f}"
         table.add_row(
-            Text(load.variant), Text(load.host), f"{load.brokers:,}", f"{load.processors:.2f} of {of.processors:.2f}",
+            Text(load.variant), Text(load.host), f"{load.brokers:,}", f"{load.sites:,}",
+            f"{load.processors:.2f} of {of.processors:.2f}",
             f"{load.memory / 1e9:.1f} of {of.memory / 1e9:.1f} GB", frames,
         )  # fmt: skip
     return table

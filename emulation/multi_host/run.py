@@ -233,9 +233,10 @@ class HostsRun:
     def _require_memory(self, facts: Mapping[str, Facts]) -> None:
         """Raises `HostError` where a host has no room for its share of the brokers of some variant."""
         for variant in self._plan.variants:
-            shares = Counter(place_brokers(variant.overlay, self._members).values())
-            for name, brokers in shares.items():
-                require_memory(brokers, facts[name].room, name)
+            placement = place_brokers(variant.overlay, self._members)
+            sites = Counter(place_sites(variant.sites, placement).values())
+            for name, brokers in Counter(placement.values()).items():
+                require_memory(brokers, sites[name], facts[name].room, name)
 
     def _announce(self, runtime: RungChoice, links: RungChoice) -> None:
         for variant in self._plan.variants[:1]:

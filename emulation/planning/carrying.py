@@ -24,29 +24,32 @@ MOST_PATHS = 1_540
 has its two interfaces from the start, so that a change makes none."""
 BROKER_MEMORY = 32_000_000
 """Bytes that a broker adds to a host's: its share of what brokers have in common included, and its sandbox."""
+SITE_MEMORY = 500_000
+"""Bytes of a site: its namespace, the thread that holds it, and its access link."""
 RUN_MEMORY = 350_000_000
 """Bytes of emulator, relay, drivers and Docker."""
 
 
-def memory_of(brokers: int) -> int:
-    """Bytes of so many brokers on one host, with everything else of a run."""
-    return RUN_MEMORY + brokers * BROKER_MEMORY
+def memory_of(brokers: int, sites: int = 0) -> int:
+    """Bytes of so many brokers and sites on one host, with everything else of a run."""
+    return RUN_MEMORY + brokers * BROKER_MEMORY + sites * SITE_MEMORY
 
 
 def require_carried(variants: Iterable[VariantPlan], driver: LinkDriver, host: Host) -> None:
     """Raises `HostError` for a variant that the host does not carry. To be called before anything of it starts."""
     for variant in variants:
-        require_memory(len(variant.overlay.brokers), host)
+        require_memory(len(variant.overlay.brokers), len(variant.sites), host)
         if variant.evolution is not None:
             _require_bearable(variant, driver)
 
 
-def require_memory(brokers: int, host: Host, name: str = "this host") -> None:
-    """Raises `HostError` for more brokers than the memory of a host holds."""
-    if (needed := memory_of(brokers)) > host.memory:
-        most = max(0, (host.memory - RUN_MEMORY) // BROKER_MEMORY)
+def require_memory(brokers: int, sites: int, host: Host, name: str = "this host") -> None:
+    """Raises `HostError` for more brokers, with so many sites, than the memory of a host holds."""
+    if (needed := memory_of(brokers, sites)) > host.memory:
+        most = max(0, (host.memory - memory_of(0, sites)) // BROKER_MEMORY)
+        beside = f" and {sites:,} sites" if sites else ""
         raise HostError(
-            f"{brokers:,} brokers take about {needed / 1e9:.1f} GB of memory, and {name} has "
+            f"{brokers:,} brokers{beside} take about {needed / 1e9:.1f} GB of memory, and {name} has "
             f"{host.memory / 1e9:.1f} GB left, enough for {most:,}: use fewer brokers, --runtime simulated, or several "
             "hosts (--hosts)"
         )

@@ -108,7 +108,7 @@ def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: Calibration, h
         name=variant.name,
         load=load,
         least=load if load.carried else _least(higher),
-        memory=memory_of(len(variant.overlay.brokers)),
+        memory=memory_of(len(variant.overlay.brokers), len(variant.sites)),
         records=round(records),
         seconds=variant.lasts + START_SECONDS + BROKER_SECONDS * len(variant.overlay.brokers),
         analysis=ANALYSIS_SECONDS + records * RECORD_SECONDS,
@@ -132,7 +132,7 @@ def load_of(
     costs, brokers = calibration.host, {broker.id: None for broker in variant.overlay.brokers}
     seconds = rehearsal.seconds * dilation
     ticks = list(_ticks(list(brokers), costs, seconds, dilation))
-    steady = costs.second + costs.link_second * len(variant.overlay.links)
+    steady = costs.second + costs.link_second * (len(variant.overlay.links) + len(variant.sites))
     works = [_of_broker(turn, costs) if turn.node in brokers else _of_carrier(turn) for turn in rehearsal.turns]
     turns, works = [*rehearsal.turns, *ticks], [*works, *(Work(tick.work, tick.work) for tick in ticks)]
     found = scheduled(turns, works, processors, dilation)

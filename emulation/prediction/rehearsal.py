@@ -23,6 +23,7 @@ from record.errors import BadInputError
 from record.log import EMULATOR
 from record.time_units import SECOND
 from scenario.workload.workload import Workload
+from topology.sites import site_of_each_client
 
 MOST_SECONDS = 10.0
 """Seconds of the run phase that are rehearsed at most."""
@@ -56,7 +57,8 @@ class Rehearsal:
 def rehearse(variant: VariantPlan, calibration: Calibration) -> Rehearsal:
     """Rehearses a variant. Raises `BadInputError` for an overlay whose links do not come up."""
     scenario = variant.scenario
-    notes = TurnNotes(calibration, 1.0 if scenario.sample is None else scenario.sample.share)
+    at_sites = site_of_each_client(variant.sites)
+    notes = TurnNotes(calibration, 1.0 if scenario.sample is None else scenario.sample.share, at_sites)
     settings = replace(variant.broker_settings, sample=None)
     overlay = SimulatedOverlay(variant.overlay, settings, notes.of, calibration=calibration)
     clients = ClientNodes(variant.workload, variant.sites, overlay, notes.of, variant.promises)

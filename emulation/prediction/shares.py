@@ -13,7 +13,7 @@ from math import ceil, inf
 import msgspec
 
 from emulation.host.room import Host
-from emulation.multi_host.placement import Placement
+from emulation.multi_host.placement import Placement, place_sites
 from emulation.multi_host.self_test import SelfTest
 from emulation.network.model import LinkDriver
 from emulation.planning.calibration import Calibration
@@ -53,12 +53,13 @@ class ShareLoad(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     host: str
     brokers: int
+    sites: int
     processors: float
     """Processors that it keeps busy."""
     steady: float
     """The part of these processors that work without messages takes, which no dilation makes less."""
     frames: float
-    """Frames a second between brokers over its links, acknowledgements included."""
+    """Frames a second over its links, acknowledgements included."""
     memory: int
 
 
@@ -94,8 +95,8 @@ def share_loads(
     dilation = variant.scenario.dilation
     seconds = rehearsal.seconds * dilation
     work, relayed = _worked(rehearsal.turns, costs, placement)
-    brokers = Counter(placement.values())
-    links: Counter[str] = Counter()
+    brokers, sites = Counter(placement.values()), Counter(place_sites(variant.sites, placement).values())
+    links = sites.copy()
     for link in variant.overlay.links:
         links.update({placement[link.a], placement[link.b]})
     found = []
@@ -106,10 +107,11 @@ def share_loads(
                 variant=variant.name,
                 host=host,
                 brokers=brokers[host],
+                sites=sites[host],
                 processors=(work[host] / seconds + steady) * able.speed / SECOND,
                 steady=steady * able.speed / SECOND,
                 frames=relayed[host] * _FRAMES_OF_MESSAGE / seconds,
-                memory=memory_of(brokers[host]),
+                memory=memory_of(brokers[host], sites[host]),
             )
         )
     return found
@@ -117,7 +119,9 @@ def share_loads(
 
 def beyond(load: ShareLoad, able: Capacity, dilation: float) -> Iterator[str]:
     """Sentences on what a host does not carry of its share, each with the remedy."""
-    share = f"{load.variant}: {load.host} with {load.brokers:,} brokers"
+    share = (
+        f"{load.variant}: {load.host} with {load.brokers:,} brokers{f' and {load.sites:,} sites' * bool(load.sites)}"
+    )
     if load.memory > able.memory:
         yield (
             f"{share} needs {load.memory / 1e9:.1f} GB of memory and has {able.memory / 1e9:.1f} GB left: give it a "

@@ -1,11 +1,13 @@
 """Turns, the pieces of work that processors have, and the ways of notifications through them.
 
 Both are read off the records that nodes would log. A broker's turn is a frame that it handles, at the calibration's
-charge; the relay has one for each frame between brokers, a driver one for each operation and each notification.
+charge; the relay has one for each frame between brokers, and on access links for each publication and notification; a
+driver has one for each operation and each notification.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from emulation.planning.calibration import Calibration
@@ -49,14 +51,15 @@ class _Frame(NamedTuple):
 class TurnNotes:
     """Turns and ways so far, since `begin`."""
 
-    def __init__(self, calibration: Calibration, sample: float) -> None:
-        """`sample` is the share of publications that brokers log."""
+    def __init__(self, calibration: Calibration, sample: float, at_sites: Container[str] = ()) -> None:
+        """`sample` is the share of publications that brokers log; clients `at_sites` have access links."""
         self.turns: list[Turn] = []
         self.ways: list[Way] = []
         self.records = 0.0
         self.records_before = 0.0
         """Records until `begin`."""
         self._sample = sample
+        self._at_sites = at_sites
         self._calibration = calibration
         self._begin: int | None = None
         self._frames: dict[str, _Frame] = {}
@@ -97,14 +100,17 @@ class TurnNotes:
     def _frame(self, broker: str, record: TraceRecord) -> int:
         """Adds the turns of a frame; returns the place of the broker's."""
         cause = self._handled.get((record.peer or _CLIENT, record.id or ""), -1)
-        if record.peer is not None:
+        if record.peer is not None or record.client in self._at_sites:
             arrived = record.arrived or record.time
             cause = self._add(RELAY, arrived, self._calibration.host.relayed_frame, cause)
         return self._add(broker, record.time, self._calibration.frame, cause)
 
     def _notified(self, node: str, record: TraceRecord) -> None:
         cause = self._handled.get((record.peer or _CLIENT, record.id or ""), -1)
-        turn = self._add(node, record.time, self._calibration.host.notification, cause)
+        costs = self._calibration.host
+        if record.client in self._at_sites:
+            cause = self._add(RELAY, record.time - costs.notification, costs.relayed_frame, cause)
+        turn = self._add(node, record.time, costs.notification, cause)
         intended = self._intended.get(record.id or "")
         if intended is not None and cause >= 0:
             self.ways.append(Way(record.time - intended, turn))

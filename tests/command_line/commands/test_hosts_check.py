@@ -82,5 +82,10 @@ def test_hosts_without_a_plan_say_what_they_carry(capsys: pytest.CaptureFixture[
 
 
 def test_a_plan_that_is_for_one_host_is_refused() -> None:
-    with pytest.raises(HostError, match="clients: sites need one host"):
-        found(plan("clients: {every_broker: {delay: 1ms}}\n"))
+    with pytest.raises(HostError, match="moves stay on one host"):
+        found(plan("clients: {sites: {a: {broker: B1}}}\nfaults: [{at: run+1s, move: a, to: B6}]\n"))
+
+
+def test_sites_count_for_the_hosts_of_their_brokers() -> None:
+    shares = found(plan("clients: {every_broker: {sites: 2, delay: 1ms}}\n")).shares
+    assert [share.sites for share in shares] == [2, 8, 2]

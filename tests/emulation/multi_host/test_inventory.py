@@ -7,14 +7,8 @@ import pytest
 from emulation.host.room import Host
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.inventory import read_hosts
-from emulation.multi_host.run import require_beside, require_times_only
-from emulation.planning.plan import make_plan
 from record.errors import BadInputError, HostError
 from record.host_speed import LoopTimes
-from scenario.faults import Counter, CountReached, FaultSchedule
-from scenario.faults.planning import ScheduledFault
-from scenario.faults.programs import Lift
-from scenario.loading import load_text
 
 
 def write(directory: Path, hosts: str, variables: str = "{}") -> Path:
@@ -85,20 +79,3 @@ def test_a_rung_that_some_host_lacks_is_not_replaced() -> None:
         common({"h1": facts(), "h2": facts("no Docker")}, "container", "auto")
     with pytest.raises(BadInputError, match="there is no runtime 'simulated' on hosts"):
         common({"h1": facts()}, "simulated", "auto")
-
-
-def test_clients_on_sites_are_refused() -> None:
-    scenario = "name: s\ntopology: {kind: line, brokers: 2}\nrouting: {protocol: tid}\n"
-    workload = "workload: {publications: {source: stocks, publishers: 1, rate: 1/s}}\ntimeline: {join: 1s, run: 1s}\n"
-    (beside,) = make_plan(load_text(scenario + workload, "s")).variants
-    require_beside(beside)
-    (variant,) = make_plan(load_text(scenario + workload + "clients: {every_broker: {delay: 1ms}}\n", "s")).variants
-    with pytest.raises(HostError, match="clients: sites need one host"):
-        require_beside(variant)
-
-
-def test_faults_that_wait_for_a_count_are_refused() -> None:
-    require_times_only(FaultSchedule((ScheduledFault(5, Lift(), "faults[0].heal"),)))
-    counting = FaultSchedule((ScheduledFault(CountReached(100, Counter.NOTIFICATIONS), Lift(), "faults[0].heal"),))
-    with pytest.raises(HostError, match=r"faults\[0\]\.heal: a fault that waits for a count"):
-        require_times_only(counting)

@@ -67,6 +67,19 @@ def test_one_publication_makes_a_turn_at_each_node_on_its_way() -> None:
     assert turns[0].ready + turns[0].work == 1_000_000_000, "seconds count from the start of the run phase"
 
 
+def test_messages_over_access_links_have_turns_of_the_relay() -> None:
+    (way,) = rehearse(
+        planned(f"{LINE}clients: {{sites: {{far: {{broker: B3, clients: S, delay: 4ms}}}}}}\n"), COSTS
+    ).ways
+    found = rehearse(planned(f"{LINE}clients: {{every_broker: {{delay: 4ms}}}}\n"), COSTS)
+    (both,) = found.ways
+    turns = causes(found.turns, both.turn)
+    assert [turn.node for turn in turns] == [
+        PUBLISHERS, RELAY, "B1", RELAY, "B2", RELAY, "B3", RELAY, SUBSCRIBERS,
+    ]  # fmt: skip
+    assert both.delay - way.delay == pytest.approx(4_000_000, abs=100_000)
+
+
 @pytest.mark.parametrize(("vanishes", "brokers"), [(2.5, ["B1", "B2", "B3"]), (3.5, ["B1", "B3"])])
 def test_links_vanish_at_their_times(vanishes: float, brokers: list[str]) -> None:
     variant = planned(RING)

@@ -8,6 +8,7 @@ from emulation.host.room import Host
 from emulation.multi_host.self_test import SelfTest
 from emulation.network.model import LinkDriver
 from emulation.planning.calibration import Calibration, HostCosts
+from emulation.planning.carrying import SITE_MEMORY
 from emulation.planning.plan import VariantPlan, make_plan
 from emulation.prediction.rehearsal import Rehearsal
 from emulation.prediction.shares import Capacity, beyond, capacity, share_loads
@@ -68,6 +69,20 @@ def test_each_host_has_its_brokers_its_relay_and_its_clients() -> None:
     assert right.steady == pytest.approx(2 * (0.1 + 0.01 + 0.001))
     assert right.processors == pytest.approx(2 * (0.003 + 0.001 + 0.004 + 0.006) / 0.1 + right.steady)
     assert right.frames == pytest.approx(1 * 2 / 0.1)
+
+
+def test_a_site_counts_for_the_host_of_its_broker() -> None:
+    sites = "clients: {sites: {near: {broker: B1, delay: 1ms}, far: {broker: B3, delay: 1ms}, wide: {broker: B3}}}\n"
+    hosts = {"left": able(), "right": able()}
+    beside = share_loads(variant(), rehearsal(0.1), COSTS, PLACEMENT, hosts)
+    for with_sites, without, count in zip(
+        share_loads(variant(sites), rehearsal(0.1), COSTS, PLACEMENT, hosts), beside, (1, 2), strict=True
+    ):
+        assert (with_sites.sites, without.sites) == (count, 0)
+        assert with_sites.steady == pytest.approx(without.steady + count * 0.001)
+        assert with_sites.memory == without.memory + count * SITE_MEMORY
+    (memory,) = beyond(with_sites, able(memory=10**8), 1.0)
+    assert "right with 1 brokers and 2 sites needs" in memory
 
 
 def test_a_slower_run_has_less_of_everything_but_what_is_steady() -> None:

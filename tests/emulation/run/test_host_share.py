@@ -5,15 +5,20 @@ import time
 from emulation.run.host_share import HostShare
 from record.faults import FaultKind
 from scenario.faults import FaultSchedule
-from scenario.faults.conditions import Cut, Down
+from scenario.faults.conditions import Away, Cut, Down, Paused
 from scenario.faults.planning import ScheduledFault
 from scenario.faults.programs import Hold, Lift, Repeat, Sequence, Wait
-from topology.link_properties import Link, LinkDirection
+from topology.link_properties import Link, LinkDirection, LinkProperties
 from topology.model import Broker, Overlay
+from topology.sites import ClientHost, Site
 
 OVERLAY = Overlay("two", (Broker("A"), Broker("B"), Broker("C")), (Link("A", "B"), Link("B", "C")))
 KILLS = Hold((Down("A", FaultKind.KILL), Down("B", FaultKind.KILL)), 2.0)
 PARTITION = Hold((Cut(LinkDirection("A", "B")), Cut(LinkDirection("B", "A")), Cut(LinkDirection("B", "C"))))
+
+
+LINK = LinkProperties(delay=0.01)
+SITES = (Site("near", "A", ("P",), LINK, LINK), Site("far", "C", ("S1", "S2"), LINK, LINK))
 
 
 def schedule() -> FaultSchedule:
@@ -37,3 +42,15 @@ def test_a_host_injects_the_faults_on_its_brokers_and_on_what_they_send() -> Non
     assert parts[0].suffix == "@h1"
     everything = [condition for part in parts for _, condition in part.own(schedule()).conditions]
     assert sorted(map(str, everything)) == sorted(str(condition) for _, condition in schedule().conditions)
+
+
+def test_a_site_is_on_its_brokers_host_with_the_faults_of_its_clients_and_of_its_access_link() -> None:
+    parts = [HostShare(brokers=frozenset("A"), host="h1"), HostShare(brokers=frozenset("BC"), host="h2")]
+    assert [[site.name for site in part.sites(SITES)] for part in parts] == [["near"], ["far"]]
+    near, one = ClientHost("near", "near", ("P",)), ClientHost("S2", "far", ("S2",))
+    conditions = (
+        Away(near, FaultKind.CRASH), Paused(one), Cut(LinkDirection("far", "C")), Cut(LinkDirection("C", "far")),
+    )  # fmt: skip
+    whole = FaultSchedule((ScheduledFault(0, Hold(conditions), "faults[0].crash"),))
+    found = [[condition for _, condition in part.own(whole, SITES).conditions] for part in parts]
+    assert found == [[conditions[0]], [*conditions[1:]]]
