@@ -119,9 +119,8 @@ def share_loads(
 
 def beyond(load: ShareLoad, able: Capacity, dilation: float) -> Iterator[str]:
     """Sentences on what a host does not carry of its share, each with the remedy."""
-    share = (
-        f"{load.variant}: {load.host} with {load.brokers:,} brokers{f' and {load.sites:,} sites' * bool(load.sites)}"
-    )
+    beside = f" and {load.sites:,} sites" if load.sites else ""
+    share = f"{load.variant}: {load.host} with {load.brokers:,} brokers{beside}"
     if load.memory > able.memory:
         yield (
             f"{share} needs {load.memory / 1e9:.1f} GB of memory and has {able.memory / 1e9:.1f} GB left: give it a "

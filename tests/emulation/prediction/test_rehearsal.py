@@ -68,10 +68,9 @@ def test_one_publication_makes_a_turn_at_each_node_on_its_way() -> None:
 
 
 def test_messages_over_access_links_have_turns_of_the_relay() -> None:
-    (way,) = rehearse(
-        planned(f"{LINE}clients: {{sites: {{far: {{broker: B3, clients: S, delay: 4ms}}}}}}\n"), COSTS
-    ).ways
-    found = rehearse(planned(f"{LINE}clients: {{every_broker: {{delay: 4ms}}}}\n"), COSTS)
+    far, everywhere = "sites: {far: {broker: B3, clients: S, delay: 4ms}}", "every_broker: {delay: 4ms}"
+    (way,) = rehearse(planned(f"{LINE}clients: {{{far}}}\n"), COSTS).ways
+    found = rehearse(planned(f"{LINE}clients: {{{everywhere}}}\n"), COSTS)
     (both,) = found.ways
     turns = causes(found.turns, both.turn)
     assert [turn.node for turn in turns] == [
