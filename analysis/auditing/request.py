@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -22,7 +22,7 @@ from record.service_time import ServiceTime
 from record.time_units import SECOND
 from scenario.sections.brokers import Brokers
 from topology.model import Overlay
-from topology.sites import Site, site_of_each_client
+from topology.sites import site_of_each_client
 
 AFTER_FAULT = 10 * SECOND
 """Time after a fault in which messages that it held up may still wait for each other."""
@@ -34,10 +34,9 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
     variant = run.manifest.variants[number]
     service = service_time_of(run.manifest, variant)
     sampled = run.sampled.get(variant.name)
-    sites = sites_ever(run, variant.name)
     return AskedVariant(
         links=_links(run.overlays[variant.name]),
-        sites=sites,
+        sites=sites_ever(run, variant.name),
         publishers=frozenset(variant.planned or ()),
         programs=frozenset(variant.programs or ()),
         time_dilation=variant.time_dilation,
@@ -47,17 +46,8 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
         struck=_struck(number, run, logs),
         processors={} if run.unsampled_hosts(variant.name) else run.processor_times(variant.name),
         stolen=None if sampled is None else sampled.stolen,
-        hosts=_hosts({**run.nodes_on_hosts, **({} if sampled is None else sampled.hosts)}, sites),
+        hosts={**run.nodes_on_hosts, **({} if sampled is None else sampled.hosts)},
     )
-
-
-def _hosts(of_nodes: Mapping[str, str], sites: Iterable[Site]) -> Mapping[str, str]:
-    """The host of each node, sites included: a site is on the host of its first broker."""
-    of_sites: dict[str, str] = {}
-    for site in sites:
-        if site.broker in of_nodes:
-            of_sites.setdefault(site.name, of_nodes[site.broker])
-    return {**of_nodes, **of_sites}
 
 
 def service_time_of(manifest: Manifest, variant: VariantRecord) -> ServiceTime | None:

@@ -72,7 +72,7 @@ class AskedVariant:
     stolen: ProcessorTimes | None = None
     """Times for which the hypervisor stole processors, where they were sampled."""
     hosts: Mapping[str, str] = field(default_factory=dict)
-    """The host of each node and site, where several hosts shared the run."""
+    """The host of each node, where several hosts shared the run."""
 
     @cached_property
     def wires(self) -> Mapping[tuple[str, str], LinkProperties]:
@@ -84,9 +84,14 @@ class AskedVariant:
         down = {(site.broker, site.name): site.down for site in self.sites if not site.reads_slowly}
         return {**self.links, **up, **down}
 
-    def relay_of(self, broker: str) -> str:
-        """The relay through which a broker's frames go."""
-        return on_host(RELAY, self.hosts.get(broker, ""))
+    def host_of(self, end: str) -> str:
+        """The host of a broker, or of a site, which is on that of its first broker; empty where one had all of the
+        run."""
+        return self.hosts.get(self._first_brokers.get(end, end), "")
+
+    def relay_of(self, end: str) -> str:
+        """The relay through which the frames of a broker or a site go."""
+        return on_host(RELAY, self.host_of(end))
 
     def subscribers_of(self, broker: str) -> str:
         """The driver of a broker's clients that do not publish."""
@@ -115,8 +120,12 @@ class AskedVariant:
             return (end,)
         if self.only_programs(site):
             return (PROGRAMS,)
-        driver = on_host(driver, self.hosts.get(end, ""))
+        driver = on_host(driver, self.host_of(end))
         return (driver,) if self.programs.isdisjoint(site.clients) else (driver, PROGRAMS)
+
+    @cached_property
+    def _first_brokers(self) -> Mapping[str, str]:
+        return {site.name: site.broker for site in reversed(self.sites)}
 
     @cached_property
     def _site_of(self) -> Mapping[str, Site]:

@@ -149,6 +149,17 @@ SITE = Site("far", "B", ("S", "W"), LinkProperties(delay=ASKED), LinkProperties(
 
 
 @pytest.mark.parametrize(
+    ("node", "told"), [("subscribers@h2", True), ("relay@h2", True), ("subscribers@h1", False), ("relay@h1", False)]
+)
+def test_a_site_has_the_driver_and_the_relay_of_its_brokers_host(node: str, told: bool) -> None:
+    arrived = np.array([SECOND + 30 * MILLISECOND])
+    held = {node: waits(arrived.tolist(), 6 * MILLISECOND)}
+    asked = AskedVariant(links={}, sites=(SITE,), processors=held, hosts={"A": "h1", "B": "h2"})
+    found = waits_of("B", "far", arrived - 30 * MILLISECOND, arrived, asked)
+    assert (bool(found.disturbed[0]), bool(found.at_most[0])) == (told, told)
+
+
+@pytest.mark.parametrize(
     ("programs", "node", "told"),
     [
         (("S", "W"), "programs", True),
