@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,13 +21,14 @@ from record import manifest
 from record.exit_codes import ExitCode
 from record.fidelity import Check, FidelityVerdict
 from record.time_units import SECOND
-from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory, copy_product, left_on
+from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory, copy_product, left_on
 from tests.outside.flooding import SOURCE, written
 from tests.waiting import await_true
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(400)]
 
 PATIENCE = 200.0
+UNHAPPENED = "planned faults that did not happen"
 SCENARIO = """
 name: six
 topology: {kind: line, brokers: 6, link: {delay: 5ms, jitter: 0.5ms, bandwidth: 10mbit}}
@@ -36,6 +38,13 @@ workload:
   subscriptions: {subscribers: 8, selectivity: 30%}
 faults: [{at: run+1s, degrade: B2-B3, delay: 8ms, for: 1s}]
 timeline: {join: 3s, run: 3s, drain: 4s, withdraw: 10s}
+"""
+SITES = """
+clients:
+  sites:
+    market: {broker: B1, delay: 5ms}
+    berlin: {broker: B3, delay: 8ms, jitter: 0.5ms, to_clients: {delay: 12ms}}
+    slow: {broker: B6, delay: 3ms, reads: 20/s}
 """
 SCENARIO_OF_TWO = SCENARIO.replace("brokers: 6", "brokers: 2").replace("B2-B3", "B1-B2").replace("run: 3s", "run: 300s")
 """A scenario on the first two hosts alone, with a run phase that ends only when the run is killed."""
@@ -59,8 +68,24 @@ workload:
     - {at: 1s, client: S, broker: B2, id: s, subscribe: "[class,eq,'STOCK']"}
     - {at: 3s, client: P, broker: B1, id: p1, publish: "[class,'STOCK']"}
     - {at: 4s, client: S, broker: B2, unsubscribe: s}
+clients: {sites: {berlin: {broker: B2, clients: [S], delay: 5ms}}}
 timeline: {join: 2s, run: 600s, drain: 1s}
 """
+SLOWER_LINK = (
+    "emulation/network/parts.py",
+    "                link.verify()\n",
+    """\
+                link.verify()
+            if (wrong := self.links.get(("berlin", "B2"))) is not None:
+                from dataclasses import replace
+
+                asked = wrong.names.link.backward
+                wrong.change(1, replace(asked, delay=asked.delay + 0.01))
+""",
+)
+"""A defect of a product, as a file, a text and what is in its place: what B2 sends to Berlin takes 10 ms longer."""
+NO_CRASH = "emulation/run/host_sites.py", "        self._drivers.instruct(Leave(clients))\n", ""
+"""Another one: clients that are to crash do not."""
 OUTSIDE = """
 name: outside
 topology: {kind: line, brokers: 3}
@@ -70,8 +95,11 @@ workload:
   operations:
     - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
     - {at: 1s, client: S, broker: B3, id: s, subscribe: "[class,eq,'STOCK']"}
+    - {at: 1s, client: W, broker: B2, id: w, subscribe: "[class,eq,'NOTHING']"}
     - {at: 3s, client: P, broker: B1, id: p1, publish: "[class,'STOCK']"}
-timeline: {join: 2s, run: 2s, drain: 1s}
+clients: {sites: {berlin: {broker: B2, clients: [W], delay: 5ms}}}
+faults: [{at: run+0.2s, crash: W, for: 2.5s}]
+timeline: {join: 2s, run: 3s, drain: 1s}
 """
 DEFECT_SENTENCE = (
     "broker defect: B2 (protocol defective) failed on unsubscribe 's' of client 'S': "
@@ -81,12 +109,12 @@ DEFECT_SENTENCE = (
 
 def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Laboratory, tmp_path: Path) -> None:
     scenario, out = tmp_path / "six.yaml", tmp_path / "runs"
-    scenario.write_text(SCENARIO)
+    scenario.write_text(SCENARIO.replace("for: 1s}]", "for: 1s}, {at: run+1s, crash: berlin, for: 1s}]") + SITES)
     code, said = laboratory.control(
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
     )
     assert code in {0, 3}, said  # INVALID where others use this machine
-    assert "h1 (192.168.78.1): B1, B2" in said and "2 of 5 cross hosts" in said
+    assert "h1 (192.168.78.1): B1, B2; sites: 1" in said and "2 of 5 cross hosts" in said
     (run,) = (path for path in out.iterdir() if not path.name.startswith("."))
 
     record = manifest.read(run)
@@ -100,15 +128,18 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
     (variant,) = json.loads((run / "summary.json").read_bytes())["variants"]
     assert not violated(variant["delivery"]["verdicts"], variant["fidelity"]), variant["delivery"]
     assert variant["delivery"]["delivered"] > 50
-    assert 0 < variant["delay"]["mean_ms"] < 1000
+    assert 0 < variant["delay"]["budget"]["access_ms"] < variant["delay"]["mean_ms"] < 1000
 
     fidelity = json.loads((run / "fidelity.json").read_bytes())["variants"][0]
     probed = {(link["a"], link["b"]) for link in fidelity["links"] if link["phase"] == "before"}
-    assert probed == {pair for n in range(1, 6) for pair in ((f"B{n}", f"B{n + 1}"), (f"B{n + 1}", f"B{n}"))}
+    links = [("market", "B1"), ("berlin", "B3"), ("slow", "B6"), *((f"B{n}", f"B{n + 1}") for n in range(1, 6))]
+    assert probed == {*links, *((b, a) for a, b in links)}
     (clocks,) = (check for check in fidelity["checks"] if check["name"] == "clocks")
     assert 0 < clocks["value"] < 1000
     faults = [line for log in run.glob("logs/emulator@*.jsonl") for line in log.read_text().splitlines()]
-    assert sorted(json.loads(line)["peer"] for line in faults if '"fault"' in line) == ["B2->B3", "B3->B2"]
+    assert sorted(json.loads(line)["peer"] for line in faults if '"fault"' in line) == ["B2->B3", "B3->B2", "berlin"]
+    happened = [check for check in fidelity["checks"] if check["name"].startswith(UNHAPPENED)]
+    assert len(happened) == 3 and {check["verdict"] for check in happened} == {FidelityVerdict.VALID}
 
     (of_variant,) = record.variants
     assert of_variant.remaining_state == {}
@@ -144,8 +175,13 @@ def test_what_hosts_carry_is_told_and_a_plan_beyond_it_refused(laboratory: Labor
 
 
 def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Path) -> None:
-    """Its defect ends the run in the last variant; what hosts have run before that is kept."""
-    home, out = tmp_path / "home", tmp_path / "runs"
+    """Its defect ends the run in the last variant; what hosts have run before that is kept.
+
+    The product of this run does not let clients crash, which the verdict names.
+    """
+    home, out, root = tmp_path / "home", tmp_path / "runs", tmp_path / "brokerlab"
+    copy_product(pack(), root)
+    give_with_defect(laboratory.hosts, root, *NO_CRASH)
     home.mkdir()
     written(home)
     scenario = home / "outside.yaml"
@@ -155,7 +191,7 @@ def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Pat
         host.run("mount", "-t", "tmpfs", "tmpfs", str(home))
         assert host.run("ls", "-A", str(home)).stdout == ""
     code, said = laboratory.control(
-        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
+        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out, root=root
     )
     assert code == ExitCode.BROKER_DEFECT, said
     assert f"B1 (protocol {defective}) failed on publish 'p1' of client 'P'" in said
@@ -164,9 +200,22 @@ def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Pat
     variants = json.loads((run / "summary.json").read_bytes())["variants"]
     assert [variant["name"] for variant in variants[:2]] == ["flooding", "tid"]
     assert [variant["delivery"]["delivered"] for variant in variants[:2]] == [1, 1], variants
+    for variant in json.loads((run / "fidelity.json").read_bytes())["variants"][:2]:
+        (unhappened,) = (check for check in variant["checks"] if check["name"] == f"{UNHAPPENED} (h2)")
+        assert unhappened["verdict"] == FidelityVerdict.INVALID and "crash of W" in unhappened["detail"], unhappened
     for host in laboratory.hosts:
         assert left_on(host) == []
         host.run("umount", str(home))
+
+
+def give_with_defect(hosts: Sequence[LabHost], root: Path, file: str, text: str, instead: str) -> None:
+    """Gives hosts the product in `root`, with a text in one of its files replaced."""
+    code = (root / file).read_text()
+    assert code.count(text) == 1
+    (root / file).write_text(code.replace(text, instead))
+    defective = pack(root)
+    for host in hosts:
+        host.give(defective, root)
 
 
 def contention_is_known_on_all_hosts_or_one_is_named(run: Path) -> None:
@@ -197,7 +246,8 @@ def audited(summary: Summary) -> dict[str, Check]:
 
 
 def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Laboratory, tmp_path: Path) -> None:
-    """The run phase would last longer than the test may. The product of this run has a defective router."""
+    """The run phase would last longer than the test may. The product of this run has a defective router, and a
+    link that is slower than was asked for."""
     scenario, out, root = tmp_path / "defect.yaml", tmp_path / "runs", tmp_path / "brokerlab"
     scenario.write_text(DEFECT)
     copy_product(pack(), root)
@@ -205,9 +255,7 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "protocol.py").write_text(DEFECTIVE_PROTOCOL)
-    defective = pack(root)
-    for host in laboratory.hosts[:2]:
-        host.give(defective, root)
+    give_with_defect(laboratory.hosts[:2], root, *SLOWER_LINK)
     code, output = laboratory.control(
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out,
         "--runtime", "process", root=root,
@@ -218,6 +266,9 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
     (run,) = (path for path in out.iterdir() if not path.name.startswith("."))
     summary = json.loads((run / "summary.json").read_bytes())
     assert summary["delivery"] == [BROKER_DEFECT] and not summary["interrupted"]
+    fidelity = json.loads((run / "fidelity.json").read_bytes())["variants"][0]
+    wrong = {(link["a"], link["b"]) for link in fidelity["links"] if link["phase"] == "before" and not link["ok"]}
+    assert wrong == {("B2", "berlin")}
     for host in laboratory.hosts:
         assert left_on(host) == []
 
