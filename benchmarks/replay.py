@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from playwright.sync_api import sync_playwright
 
 from analysis.live.frames import ShownPhase, State
 from analysis.live.page import replay_page
@@ -47,23 +48,16 @@ workload:
   subscriptions: {{subscribers: 1, selectivity: 100%}}
 timeline: {{join: 1s, run: 1s, drain: 1s}}
 """
-_MARK = "frames were drawn"
-_PLAY = """
-<script type="module">
-  const root = document.querySelector(".replay"), time = root.querySelector(".time");
-  while (!("ready" in root.dataset)) await new Promise(done => setTimeout(done, 10));
-  const next = () => new Promise(requestAnimationFrame);
-  let now = Number(time.min);
-  for (const frames of [60, %(frames)d]) {
-    for (let frame = 0; frame < frames; frame++) {
-      time.value = now += 1 / 6;
-      time.dispatchEvent(new Event("input"));
-      await next();
-    }
-    console.error("%(mark)s");
+_PLAY = """async ([first, last]) => {
+  const time = document.querySelector(".replay .time");
+  for (let frame = first; frame < last; frame++) {
+    time.value = Number(time.min) + frame / 6;
+    time.dispatchEvent(new Event("input"));
+    await new Promise(requestAnimationFrame);
   }
-</script>
-</body>"""
+}"""
+_WARM = 60
+"""Frames before those that count."""
 
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
@@ -73,8 +67,8 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     overlay = make_plan(load_text(_OVERLAY, "replay.yaml")).variants[0].overlay
     with tempfile.TemporaryDirectory(prefix="replay-") as directory:
         page = Path(directory, "replay.html")
-        page.write_text(replay_page(state_of(overlay)).replace("</body>", _PLAY % {"frames": frames, "mark": _MARK}))
-        processors = _play(page)
+        page.write_text(replay_page(state_of(overlay)))
+        processors = _play(page, frames)
         size = page.stat().st_size / 1e6
     print(f"{frames} frames took {processors:.2f} s of processors; the page has {size:.1f} MB", flush=True)
     return [FRAME.judge(1e3 * processors / frames)]
@@ -115,24 +109,19 @@ def records_of(overlay: Overlay) -> Iterator[TraceRecord]:
             yield TraceRecord(time, "driver", "base", Event.NOTIFIED, "publish", name, "S")
 
 
-def _play(page: Path) -> float:
-    """Plays a page. Returns the seconds of processors that its frames between two marks took."""
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"]
-    command += [f"--user-data-dir={page.parent}", "--enable-logging=stderr", "--remote-debugging-port=0", page.as_uri()]
-    spent: list[float] = []
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as browser:
-        assert browser.stderr is not None
-        try:
-            for line in browser.stderr:
-                if _MARK in line:
-                    spent.append(_processor_seconds(browser.pid))
-                if len(spent) == 2:
-                    break
-        finally:
-            browser.terminate()
-    if len(spent) < 2:
-        raise SystemExit("wrong: Chromium ended before the replay had played")
-    return spent[1] - spent[0]
+def _play(page: Path, frames: int) -> float:
+    """Plays a page. Returns the seconds of processors that its frames took once it was warm."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--disable-gpu"])
+        replay = browser.new_page(viewport={"width": 1280, "height": 900})
+        replay.goto(page.as_uri())
+        replay.wait_for_selector(".replay[data-ready]", state="attached")
+        replay.evaluate(_PLAY, [0, _WARM])
+        before = _processor_seconds(os.getpid())
+        replay.evaluate(_PLAY, [_WARM, _WARM + frames])
+        spent = _processor_seconds(os.getpid()) - before
+        browser.close()
+    return spent
 
 
 def _processor_seconds(root: int) -> float:

@@ -11,18 +11,21 @@ import functools
 import gc
 import os
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import closing
 
 import hypothesis
 import pluggy
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from emulation.fidelity import host
 from emulation.host.docker_host import docker_client
 from emulation.upkeep.clean import clean
 from record.errors import HostError
 from tests import placement
+from tests.browser import CHROMIUM, chromium
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
 from tests.proof import EXAMPLES, PARTS, left_out_of, part, takes_a_part, tried
@@ -112,6 +115,18 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
         pytest.skip(reason)
     with Laboratory(tmp_path_factory.mktemp("laboratory"), CLOCKS) as made:
         yield made
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all tests of pages, which run on the session's event loop as it does."""
+    if CHROMIUM is None:
+        reason = "needs Chromium (Debian's package chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(f"cannot be skipped in CI: {reason}", pytrace=False)
+        pytest.skip(reason)
+    async with chromium() as started:
+        yield started
 
 
 @functools.cache

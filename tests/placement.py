@@ -15,6 +15,7 @@ one after another, on one worker:
 - `SPARK`: tests that start a Java machine (the marker `spark`, or the fixture of that name), one machine at a time.
 - `GUEST`: tests in a User-Mode-Linux guest (the marker `guest`). The guest has a network of its own, and precedence
   over all other processes, so that these do not delay its clock. It mostly waits.
+- `PAGES`: tests that look at pages (the fixture `browser`), so that one browser serves them all.
 - A group for each module whose tests share a fixture of the scope `module`, which every other worker would make again.
 - `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
   VALID (the marker `alone`). They run last, when everything else is done.
@@ -53,8 +54,9 @@ PROCESSES = "processes"
 LABORATORY = "laboratory"
 SPARK = "spark"
 GUEST = "guest"
+PAGES = "pages"
 ALONE = "alone"
-ORDER = (HOST, LABORATORY, PROCESSES, SPARK, GUEST, None, ALONE)
+ORDER = (HOST, LABORATORY, PROCESSES, SPARK, GUEST, PAGES, None, ALONE)
 """Order in which groups begin, the longest first. None stands for the groups of modules and, after them, for all other
 tests: as many workers as are left run them from the beginning, and at their end there is no long group left that keeps
 one worker alone busy."""
@@ -132,6 +134,7 @@ def _group_of(test: pytest.Item) -> str | None:
         PROCESSES: marked("container") and "process" in parameters,
         HOST: marked("container", "host"),
         SPARK: marked("spark") or "spark" in fixtures,
+        PAGES: "browser" in fixtures,
     }
     return next((name for name, does in belongs.items() if does), None)
 

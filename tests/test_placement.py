@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.placement import ALONE, HOST, LABORATORY, PROCESSES, SPARK, Placement, groups_of
+from tests.placement import ALONE, HOST, LABORATORY, PAGES, PROCESSES, SPARK, Placement, groups_of
 from tests.waiting import await_true
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -223,8 +223,19 @@ def test_groups_follow_from_fixtures_markers_and_parameters() -> None:
         test("e", marker="container", runtime="process"),
         test("f", marker="container", runtime="container"),
         test("g", marker="alone"),
+        test("h", "browser"),
+        test("i", "browser", marker="container"),
     ]
-    expected = {"a": LABORATORY, "c": LABORATORY, "d": SPARK, "e": PROCESSES, "f": HOST, "g": ALONE}
+    expected = {
+        "a": LABORATORY,
+        "c": LABORATORY,
+        "d": SPARK,
+        "e": PROCESSES,
+        "f": HOST,
+        "g": ALONE,
+        "h": PAGES,
+        "i": HOST,
+    }
     assert groups_of(tests) == expected
 
 

@@ -9,8 +9,8 @@ the sentence with that of a run in containers. Chromium draws the picture.
 
 from __future__ import annotations
 
+import asyncio
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,19 +22,17 @@ from analysis.report.sentences.headline import headline
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict
 from record.files import REPORT
+from tests.browser import chromium, opened
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 REPORT_SIZE, REPLAY_SIZE = (1180, 700), (1180, 850)
 _LATE = """
-<script type="module">
-  const root = document.querySelector(".replay"), time = root.querySelector(".time");
-  while (!("ready" in root.dataset)) await new Promise(done => setTimeout(done, 10));
-  time.value = Number(time.min) + 0.6 * (time.max - time.min);
-  time.dispatchEvent(new Event("input"));
-</script>
-</body>"""
-"""A moment of the replay at which links are busy."""
+const time = document.querySelector(".replay .time");
+time.value = Number(time.min) + 0.6 * (time.max - time.min);
+time.dispatchEvent(new Event("input"));
+"""
+"""Goes to a moment of the replay at which links are busy."""
 _SHOWN = re.compile(r"(a sentence such as this:\n\n)    .*\n    report: runs/.*\n")
 
 
@@ -63,24 +61,22 @@ def main(run: Path) -> None:
         sys.exit(f"{run}: the README does not show this run: {problem}")
     readme = ROOT / "README.md"
     readme.write_text(renewed(readme.read_text(), headline(data).lead, data.run.run_id))
-    draw(run / REPORT, IMAGES / "report.png", REPORT_SIZE)
-    draw_replay(run, IMAGES / "replay.png")
+    asyncio.run(draw(run))
 
 
-def draw(page: Path, picture: Path, size: tuple[int, int]) -> None:
-    """Draws a page in pixels of this width and height."""
-    window = f"--window-size={size[0]},{size[1]}"
-    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=5000", window]
-    command = ["chromium", *options, f"--screenshot={picture}", page.resolve().as_uri()]
-    subprocess.run(command, check=True, capture_output=True)
-
-
-def draw_replay(run: Path, picture: Path) -> None:
-    """Draws the replay of a run at a moment late in it."""
-    with tempfile.TemporaryDirectory() as directory:
-        page = Path(directory) / "replay.html"
-        page.write_text(replay_page(replay_of(run)).replace("</body>", _LATE))
-        draw(page, picture, REPLAY_SIZE)
+async def draw(run: Path) -> None:
+    """Draws the head of a run's report, and its replay at a moment late in it."""
+    async with chromium() as browser:
+        async with opened(browser, (run / REPORT).absolute().as_uri(), *REPORT_SIZE) as seen:
+            await seen.until("html[data-plots]")
+            await seen.page.screenshot(path=IMAGES / "report.png")
+        with tempfile.TemporaryDirectory() as directory:
+            page = Path(directory) / "replay.html"
+            page.write_text(replay_page(replay_of(run)))
+            async with opened(browser, page.as_uri(), *REPLAY_SIZE) as seen:
+                await seen.until(".replay[data-ready]")
+                await seen.value(_LATE)
+                await seen.page.screenshot(path=IMAGES / "replay.png")
 
 
 if __name__ == "__main__":

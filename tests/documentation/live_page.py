@@ -7,11 +7,12 @@ The run has the same seed each time, so that the pictures differ by the moment a
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from pathlib import Path
 
-from tests.analysis.live.driven_browser import Scheme, driven_page
 from tests.analysis.live.watched_run import SOURCE, watched_run
+from tests.browser import Scheme, chromium, opened
 
 SCENARIO = SOURCE / "scenarios" / "quickstart.yaml"
 IMAGES = SOURCE / "docs" / "images"
@@ -31,19 +32,15 @@ PICTURES = (("live.png", 1280, 850, Scheme.LIGHT), ("live-dark.png", 390, 844, S
 """Files, widths and heights in pixels."""
 
 
-def main() -> None:
+async def main() -> None:
     options = ["--runtime", "simulated", "--speed", "5"]
-    with (
-        tempfile.TemporaryDirectory() as kept,
-        driven_page(Path(kept, "profile")) as page,
-        watched_run(SCENARIO, Path(kept, "runs"), options) as run,
-    ):
-        page.open(run.address)
-        for file, width, height, scheme in PICTURES:
-            page.show(width, scheme, height)
-            page.value(_UNTIL_LATE % LATE)
-            page.picture(IMAGES / file)
+    with tempfile.TemporaryDirectory() as kept, watched_run(SCENARIO, Path(kept), options) as run:
+        async with chromium() as browser, opened(browser, run.address) as seen:
+            for file, width, height, scheme in PICTURES:
+                await seen.show(width, scheme, height)
+                await seen.value(_UNTIL_LATE % LATE)
+                await seen.page.screenshot(path=IMAGES / file)
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

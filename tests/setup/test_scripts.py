@@ -107,7 +107,7 @@ class TestSystemPackages:
         assert "java" not in message.partition("going on")[0]
 
     def test_runs_take_nothing_that_only_other_commands_or_tests_need(self, programs: Path) -> None:
-        for program in ("apt-get", "ethtool", "linux.uml", "docker-compose", "java"):
+        for program in ("apt-get", "ethtool", "linux.uml", "docker-compose", "java", "chromium"):
             (programs / program).unlink(missing_ok=True)
         runs, others, tests = (
             bash(f"setup/system.sh {mode}", {"PATH": str(programs)}).stderr for mode in ("runs", "all", "tests")
@@ -115,6 +115,7 @@ class TestSystemPackages:
         assert "ethtool: " in runs and "default-jre-headless: " not in runs
         assert "ethtool: " in others and "default-jre-headless: " in others and "user-mode-linux: " not in others
         assert "default-jre-headless: " in tests and "user-mode-linux: " in tests
+        assert "chromium: " in tests and "chromium: " not in others
 
     def test_the_environment_waits_for_no_other_package(self, programs: Path) -> None:
         for program in ("apt-get", "ethtool"):

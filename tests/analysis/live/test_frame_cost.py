@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.analysis.report.browser import look
 
 from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, State
 from analysis.live.page import replay_page
-from tests.analysis.report.browser import look
 
 BROKERS, LINKS, SECONDS = 12, 24, 300
 CHARTS, LINES = 4, 6

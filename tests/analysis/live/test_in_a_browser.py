@@ -7,12 +7,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from playwright.async_api import Browser
 
 from record.exit_codes import ExitCode
-from tests.analysis.live.driven_browser import DrivenPage, Scheme, driven_page
 from tests.analysis.live.watched_run import watched_run
+from tests.browser import WIDTHS, Scheme, SeenPage, opened
 
-WIDTHS = (1280, 820, 390)
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 SCENARIO = """
 name: watched
 topology: {kind: star, brokers: 6, link: {delay: 5ms}}
@@ -39,13 +41,9 @@ const until = holds => new Promise(done => {
 _LOOK = """
 const before = told("moment");
 await until(() => told("moment") !== before);
-const box = element => element.getBoundingClientRect(), map = root.querySelector(".map");
-const outside = [...document.querySelectorAll("body *")].filter(element =>
-  box(element).width && (box(element).right > innerWidth + 1 || box(element).left < -1));
+const map = root.querySelector(".map");
 const pixels = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
 return {
-  width: innerWidth, needed: document.documentElement.scrollWidth,
-  outside: outside.map(element => element.outerHTML.slice(0, 80)),
   drawn: pixels.some(value => value > 0), play: told("play"), sentence: told("sentence"),
   ground: getComputedStyle(document.body).backgroundColor,
 };
@@ -56,10 +54,6 @@ return {
 class Look(msgspec.Struct, frozen=True):
     """The page at one width and in one scheme, while the run went on."""
 
-    width: int
-    needed: int
-    outside: list[str]
-    """Elements that are not within the window."""
     drawn: bool
     """True where there is something on the map."""
     play: str
@@ -69,39 +63,37 @@ class Look(msgspec.Struct, frozen=True):
     """The colour of the page."""
 
 
-def look(page: DrivenPage, width: int, scheme: Scheme) -> Look:
-    page.show(width, scheme)
-    return msgspec.convert(page.value(_UNTIL + _LOOK), Look)
+async def look(seen: SeenPage) -> Look:
+    return msgspec.convert(await seen.value(_UNTIL + _LOOK), Look)
 
 
-def looks_while_it_goes_on(page: DrivenPage, root: str) -> None:
+async def looks_while_it_goes_on(seen: SeenPage, root: str) -> None:
     """Looks at a page at all widths and in both schemes, and asserts that each is whole."""
-    page.value(_UNTIL + 'await until(() => told("sentence").startsWith("Arrived: "));')
+    await seen.value(_UNTIL + 'await until(() => told("sentence").startsWith("Arrived: "));')
     grounds = set()
     for scheme in Scheme:
         for width in WIDTHS:
-            seen = look(page, width, scheme)
-            assert (seen.outside, seen.width) == ([], width)
-            assert seen.needed <= width
-            assert seen.drawn
-            assert seen.play == "Following"
-            assert seen.sentence.startswith("Arrived: ")
-            grounds.add((scheme, seen.ground))
+            await seen.show(width, scheme)
+            found = await look(seen)
+            assert await seen.cut_off() == [], (width, scheme)
+            assert found.drawn
+            assert found.play == "Following"
+            assert found.sentence.startswith("Arrived: ")
+            grounds.add((scheme, found.ground))
     assert len(grounds) == len({ground for _, ground in grounds}) == len(Scheme)
-    titles = page.value('return [document.title, document.querySelector("h1").textContent];')
-    assert titles == ["watched: live", "watched"]
-    assert page.errors == []
-    assert page.requests
-    assert [address for address in page.requests if not address.startswith(root)] == []
+    assert [await seen.page.title(), await seen.page.text_content("h1")] == ["watched: live", "watched"]
+    assert seen.errors == []
+    assert seen.requests
+    assert [address for address in seen.requests if not address.startswith(root)] == []
 
 
-def sees_what_is_wrong(page: DrivenPage) -> None:
+async def sees_what_is_wrong(seen: SeenPage) -> None:
     """Asserts that a planted overflow and a planted error are seen as such."""
-    page.value('document.querySelector(".sentence").style.width = "2000px"; console.error("planted");')
-    seen = look(page, WIDTHS[0], Scheme.LIGHT)
-    assert [element for element in seen.outside if "sentence" in element]
-    assert seen.needed > seen.width
-    assert [error for error in page.errors if "planted" in error]
+    await seen.value('document.querySelector(".sentence").style.width = "2000px"; console.error("planted");')
+    cut = await seen.cut_off()
+    assert [element for element in cut if "sentence" in element]
+    assert [element for element in cut if element.startswith("the page is wider")]
+    assert [error for error in seen.errors if "planted" in error]
 
 
 @pytest.mark.parametrize(
@@ -111,13 +103,15 @@ def sees_what_is_wrong(page: DrivenPage) -> None:
         pytest.param(["--runtime", "container"], id="container", marks=[pytest.mark.container, pytest.mark.proof]),
     ],
 )
-def test_a_page_is_whole_while_its_run_goes_on_and_says_when_it_is_over(tmp_path: Path, options: list[str]) -> None:
+async def test_a_page_is_whole_while_its_run_goes_on_and_says_when_it_is_over(
+    tmp_path: Path, browser: Browser, options: list[str]
+) -> None:
     scenario = tmp_path / "watched.yaml"
     scenario.write_text(SCENARIO)
-    with driven_page(tmp_path / "profile") as page, watched_run(scenario, tmp_path / "runs", options) as run:
-        page.open(run.address)
-        looks_while_it_goes_on(page, run.root)
-        sees_what_is_wrong(page)
-        assert run.interrupt() in {ExitCode.INTERRUPTED, ExitCode.INVALID}  # invalid on a host that is too busy for it
-        page.value(_UNTIL + 'await until(() => told("play") === "Play");')
-        assert [error for error in page.errors if "planted" not in error] == []
+    with watched_run(scenario, tmp_path / "runs", options) as run:
+        async with opened(browser, run.address) as seen:
+            await looks_while_it_goes_on(seen, run.root)
+            await sees_what_is_wrong(seen)
+            assert run.interrupt() in {ExitCode.INTERRUPTED, ExitCode.INVALID}  # invalid where the host is too busy
+            await seen.value(_UNTIL + 'await until(() => told("play") === "Play");')
+            assert [error for error in seen.errors if "planted" not in error] == []

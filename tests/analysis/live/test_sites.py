@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
+from playwright.async_api import Browser
 
 from analysis.live.frames import ShownSite, ShownVariant
 from analysis.live.page import replay_page
@@ -20,7 +19,8 @@ from emulation.simulation.run import simulate
 from record.log import Event, TraceRecord
 from record.time_units import SECOND
 from scenario.loading import load_text
-from tests.analysis.live.test_page import CHROMIUM, shown
+from tests.analysis.live.test_page import READY
+from tests.browser import opened
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
 from topology.sites import Site
@@ -145,12 +145,17 @@ def test_a_client_counts_at_the_site_that_it_is_on(run: Path) -> None:
     assert sum(of_berlin) == of_both.count("B2") < len(of_both)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_a_page_shows_each_site_or_their_number_where_there_is_no_room(run: Path, tmp_path: Path) -> None:
-    page = replay_page(replay_of(run)).replace("root.dataset.ready", f"{_LOOKED_AT} root.dataset.ready")
-    text = shown(page, tmp_path, 500)
-    (found,) = re.findall(r"<title>(.*?)</title>", text.split("</body>")[0], re.DOTALL)[-1:]
-    wide, narrow, crashed, cut, there, clients = json.loads(html.unescape(found))
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_page_shows_each_site_or_their_number_where_there_is_no_room(
+    run: Path, browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(replay_page(replay_of(run)).replace("root.dataset.ready", f"{_LOOKED_AT} root.dataset.ready"))
+    async with opened(browser, file.as_uri()) as seen:
+        await seen.until(READY)
+        text = await seen.page.inner_text("body")
+        wide, narrow, crashed, cut, there, clients = json.loads(await seen.value("return document.body.dataset.looked;"))
+        await seen.is_whole()
     assert sorted(wide) == [[0], [1], [2], [3]]
     assert narrow == [[0], [1, 2, 3]]
     assert (crashed, cut) == (1, "cut")
@@ -170,9 +175,7 @@ looked.push([6.2, 7, 2].map(after => [brokerOf(seen, 3, seen.at(seen.zero + afte
 looked.push([6, 7.9].map(after => [0, 1].map(site => clientsOf(seen, site, seen.at(seen.zero + after)))));
 replay.chosen = { sites: [2], broker: 1 };
 replay.draw();
-const told = document.createElement("title");
-told.textContent = JSON.stringify(looked);
-document.body.append(told);
+document.body.dataset.looked = JSON.stringify(looked);
 """
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import threading
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser
+from rich.console import Console
 from typer.testing import CliRunner
 
 from analysis.live.serving import Answer
+from command_line.commands.live import LivePage, live_page
 from command_line.program import app
 from record.errors import BadInputError
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.live import CampaignPages
 from studies.campaign.matrix import CellLine
+from tests.browser import opened
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
 QUERY = "token=t"
@@ -92,3 +97,26 @@ def test_a_cell_whose_result_is_as_before_is_not_read_again(campaign: Path, monk
     pages.follow(over)
     assert [page(pages, "/") for _ in range(2)]
     assert read == ["fixed+kill-1"]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_matrix_and_a_replay_are_whole_in_a_browser_and_ask_for_nothing_else(
+    campaign: Path, browser: Browser
+) -> None:
+    printed = io.StringIO()
+    with live_page(LivePage.CAMPAIGN, campaign, Console(file=printed)):
+        address = printed.getvalue().split()[1]
+        async with opened(browser, address) as seen:
+            await seen.is_whole()
+            await seen.page.click("text=fixed+kill-1")
+            await seen.until(".replay[data-ready]")
+            await seen.is_whole()
+    root = address.partition("?")[0]
+    assert root.startswith("http://127.0.0.1:")
+    assert [asked for asked in seen.requests if not asked.startswith(root)] == []
+    assert {asked.removeprefix(root).partition("?")[0] for asked in seen.requests} == {
+        "",
+        "events",
+        "replay/fixed+kill-1",
+    }
+    assert seen.errors == []
