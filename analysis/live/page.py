@@ -5,8 +5,6 @@ The report has the same as one of its parts: `replay.html.j2`, with `Content`.
 
 from __future__ import annotations
 
-import base64
-import gzip
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +12,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
 from analysis.live.frames import State
-from analysis.script_data import in_script
+from analysis.script_data import compressed, in_script
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,7 @@ def plain(state: State) -> Content:
 
 def packed(state: State) -> Content:
     """The content of a file, compressed. Equal states have equal contents."""
-    text = base64.b64encode(gzip.compress(msgspec.json.encode(state), mtime=0)).decode()
-    return Content("application/gzip", Markup(text))  # noqa: S704 - letters and digits
+    return Content("application/gzip", compressed(msgspec.json.encode(state)))
 
 
 def live_page(state: State) -> str:

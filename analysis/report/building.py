@@ -12,11 +12,16 @@ from record.files import REPORT, replace_file
 
 
 def build_report(directory: Path) -> Path:
-    """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
+    """Writes `report/index.html` of an analysed run, and its worst journeys beside it, and returns the page's path.
+
+    Raises `RunDirectoryError`.
+    """
     data = read_report_data(directory)
     target = data.directory / REPORT
     require_own_directory(target.parent)
     target.parent.mkdir(exist_ok=True)
+    for worst in data.notable.worst:
+        replace_file(target.parent / worst.file, worst.content)
     replace_file(target, render(data).encode())
     return target
 

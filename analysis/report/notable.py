@@ -14,15 +14,16 @@ from analysis.query import Database, open_tables
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Defect
 from analysis.tables.summary import Example, Summary
-from analysis.trace import NOTHING, Rate, Told, Wanted, follow
+from analysis.trace import Rate, Told, Wanted, WorstJourneys, choose_worst, draw_worst, follow, read_records
 
 MOST_DEFECTS = 200
 """Defects of a variant that are listed."""
 MOST_SLOW = 200
-"""Slow notifications that are listed, of all variants together."""
+"""Slow notifications of a variant that are listed, and publications that its file of the worst journeys shows."""
 
 _ARRIVALS = 100_000
-"""Arrivals that may be told of, if every publication reaches every broker: few journeys in a large overlay."""
+"""Arrivals that may be told of, if every publication reaches every broker, and that the files of the worst journeys may
+have: few journeys in a large overlay."""
 _FEWEST_TOLD = 20
 
 
@@ -56,6 +57,8 @@ class Notable:
     journeys: Mapping[Wanted, Told]
     """The journeys that are told: in a large overlay the first ones; none where the logs are elsewhere, as the next."""
     rates: Sequence[Rate]
+    worst: Sequence[WorstJourneys]
+    """A file of each variant with notifications; none where the logs are elsewhere."""
 
     def journey(self, variant: str, example: Example) -> Told | None:
         """The journey of an example; None where it is of no single publication."""
@@ -78,7 +81,7 @@ def read_notable(run: RunDirectory, summary: Summary) -> Notable:
     """Reads tables, and the logs once."""
     with open_tables([run.path]) as tables:
         defects = list(_defects(tables))
-        slowest = list(_slowest(tables, max(1, MOST_SLOW // max(1, len(summary.variants)))))
+        slowest = list(_slowest(tables))
     examples = [
         Wanted(variant.name, example.publication, example.client)
         for variant in summary.variants
@@ -86,9 +89,18 @@ def read_notable(run: RunDirectory, summary: Summary) -> Notable:
         if example.publication and not example.publications
     ]
     wanted = dict.fromkeys([*examples, *(found.wanted for found in defects), *(found.wanted for found in slowest)])
-    told = islice(wanted, max(_FEWEST_TOLD, _ARRIVALS // max(1, len(run.brokers))))
-    followed = follow(run, told) if run.log_files else NOTHING
-    return Notable(defects, slowest, followed.journeys, followed.rates)
+    if not run.log_files:
+        return Notable(defects, slowest, {}, (), ())
+    told = [*islice(wanted, max(_FEWEST_TOLD, _ARRIVALS // max(1, len(run.brokers))))]
+    names = [variant.name for variant in run.manifest.variants]
+    worst = [choose_worst(run, name, MOST_SLOW, _ARRIVALS // len(names)) for name in names]
+    chosen = {found.variant.name: set(found.publications) for found in worst}
+    for journey in told:
+        chosen[journey.variant].add(journey.publication)
+    read = read_records(run, chosen)
+    followed = follow(run, read, told)
+    drawn = [draw_worst(run, found, read[found.variant.name], summary) for found in worst if found.publications]
+    return Notable(defects, slowest, followed.journeys, followed.rates, drawn)
 
 
 def _defects(tables: Database) -> Iterator[DefectFound]:
@@ -116,7 +128,7 @@ def _detail(row: Mapping[str, Any]) -> str:
             return "a later publication of the same publisher reached the client before"
 
 
-def _slowest(tables: Database, most: int) -> Iterator[SlowNotification]:
+def _slowest(tables: Database) -> Iterator[SlowNotification]:
     if not tables.has("notifications"):
         return
     ranked = "row_number() OVER (PARTITION BY variant ORDER BY delay_ms DESC, publication, client) AS place"
@@ -124,7 +136,7 @@ def _slowest(tables: Database, most: int) -> Iterator[SlowNotification]:
         tables,
         "SELECT variant, publication, client, delay_ms, queueing_ms, path "  # noqa: S608 - constants
         f"FROM (SELECT *, {ranked} FROM notifications WHERE delay_ms IS NOT NULL AND repeat = 0) "
-        f"WHERE place <= {most} ORDER BY variant, place",
+        f"WHERE place <= {MOST_SLOW} ORDER BY variant, place",
     ):
         wanted = Wanted(row["variant"], row["publication"], row["client"])
         yield SlowNotification(wanted, row["delay_ms"], row["queueing_ms"], row["path"] or ())

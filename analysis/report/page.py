@@ -48,6 +48,7 @@ from analysis.report.sentences.figures import beside
 from analysis.report.sentences.load import loads_beside
 from analysis.report.sentences.text import unbroken, with_code
 from analysis.report.side_by_side import side_by_side
+from analysis.script_data import compressed
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.budget import BudgetOverTime
 from analysis.tables.buffers import BufferSize
@@ -149,7 +150,9 @@ def _page(data: ReportData, shown: RunsShown) -> str:
     courses, drawings = courses_of(data), drawings_of(data)
     compared = composites.compared_placements(data.placements)
     templates = page_templates()
-    templates.filters.update(beside=beside, with_code=with_code, milliseconds=milliseconds, unbroken=unbroken)
+    templates.filters.update(
+        beside=beside, compressed=_compressed, with_code=with_code, milliseconds=milliseconds, unbroken=unbroken
+    )
     return templates.get_template("report.html.j2").render(
         data=data,
         contents=Contents(),
@@ -204,6 +207,11 @@ def _page(data: ReportData, shown: RunsShown) -> str:
         twin_rows=[] if data.twin is None else twin_rows(data.twin.comparison),
         twin_plots=_twin_plots(data),
     )
+
+
+def _compressed(part: Markup) -> Markup:
+    """A part of the page that is unpacked when somebody opens it."""
+    return compressed(part.encode())
 
 
 def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:

@@ -11,7 +11,20 @@ from analysis.report.data import ReportData
 from analysis.report.sentences.headline import Headline, headline
 from analysis.report.sentences.settings import what_was_run
 from analysis.report.side_by_side import run_labels
+from record.files import REPORT
 from scenario.yaml_files.source import as_yaml
+
+
+@dataclass(frozen=True)
+class TraceShown:
+    """A link to a file of journeys."""
+
+    variant: str
+    publications: int
+    megabytes: float
+    file: str
+    """Its name."""
+    address: str
 
 
 @dataclass(frozen=True)
@@ -26,6 +39,8 @@ class RunShown:
     """The resolved scenario, in YAML."""
     files: str
     """The run's directory, as links of the page begin."""
+    traces: list[TraceShown]
+    """Its files of the worst journeys, as far as its report was written."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ def runs_shown(runs: Sequence[ReportData], page: Path) -> RunsShown:
             facts=what_was_run(run),
             scenario=as_yaml(run.run.scenario, indent=2),
             files=os.path.relpath(run.directory, page.parent),
+            traces=_traces(run, page),
         )
         for label, run in zip(labels, runs, strict=True)
     ]
@@ -56,6 +72,21 @@ def runs_shown(runs: Sequence[ReportData], page: Path) -> RunsShown:
     return RunsShown(
         title=", ".join(labels), headline=_headline(labels, runs), descriptions=[*filter(None, described)], runs=shown
     )
+
+
+def _traces(run: ReportData, page: Path) -> list[TraceShown]:
+    directory = (run.directory / REPORT).parent
+    return [
+        TraceShown(
+            variant=worst.variant,
+            publications=worst.publications,
+            megabytes=len(worst.content) / 1e6,
+            file=worst.file,
+            address=os.path.relpath(directory / worst.file, page.parent),
+        )
+        for worst in run.notable.worst
+        if (directory / worst.file).exists()
+    ]
 
 
 def _headline(labels: Sequence[str], runs: Sequence[ReportData]) -> Headline:

@@ -99,6 +99,7 @@ def _renamed(run: ReportData, names: Names) -> ReportData:
             slowest=[dataclasses.replace(found, wanted=_row(found.wanted, names)) for found in notable.slowest],
             journeys={_row(wanted, names): told for wanted, told in notable.journeys.items()},
             rates=[_row(rate, names) for rate in notable.rates],
+            worst=notable.worst,
         ),
     }
     return dataclasses.replace(run, **changed)
@@ -163,4 +164,5 @@ def _joined_notable(found: Sequence[Notable]) -> Notable:
         slowest=[slow for notable in found for slow in notable.slowest],
         journeys={wanted: told for notable in found for wanted, told in notable.journeys.items()},
         rates=[rate for notable in found for rate in notable.rates],
+        worst=[file for notable in found for file in notable.worst],
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 from analysis.query import Database, open_tables
 from analysis.run_files.run_directory import RunDirectory
@@ -72,6 +74,23 @@ def choose(run: RunDirectory, choice: Choice) -> Chosen:
     return Chosen(variant, sorted(names), defects, begin, end)
 
 
+def choose_worst(run: RunDirectory, variant: str, most: int, most_arrivals: int) -> Chosen:
+    """The publications with the greatest delays, the greatest first.
+
+    A publication arrives at every broker at most, and at those whom it notifies. Where all would arrive more often than
+    `most_arrivals`, only the first are chosen.
+    """
+    of_variant = _variant(run, variant)
+    begin, end = _window(of_variant, Choice())
+    with open_tables([run.path]) as tables:
+        asking = _Asking(tables, variant, begin, end)
+        worst = asking.worst(most)
+        arrivals = accumulate(len(run.brokers) + notified for _, notified in worst)
+        names = [name for (name, _), so_far in zip(worst, arrivals, strict=True) if so_far <= most_arrivals]
+        defects = [judged for judged in asking.defects() if judged.publication in names]
+    return Chosen(of_variant, names, defects, begin, end)
+
+
 def _variant(run: RunDirectory, name: str | None) -> VariantRecord:
     variants = run.manifest.variants
     found = [variant for variant in variants if name in (None, variant.name)]
@@ -110,11 +129,7 @@ class _Asking:
 
     def chosen(self, choice: Choice) -> set[str]:
         """The worst, the defective, a random sample, and the sets that took longest for composite subscriptions."""
-        worst = self._names(
-            "notifications",
-            f"SELECT publication FROM notifications WHERE {self._in_window} AND delay_ms IS NOT NULL "  # noqa: S608 - quoted
-            f"GROUP BY publication ORDER BY max(delay_ms) DESC, publication LIMIT {choice.worst}",
-        )
+        worst = [name for name, _ in self.worst(choice.worst)]
         defective = self._names(
             "expected",
             f"SELECT publication FROM expected WHERE {self._defective} AND defect IS NOT NULL "  # noqa: S608 - quoted
@@ -139,6 +154,16 @@ class _Asking:
         )
         return {*worst, *defective, *sample, *detected, *wrong}
 
+    def worst(self, most: int) -> list[tuple[str, int]]:
+        """The publications with the greatest delays, the greatest first, with their numbers of notifications."""
+        if not self._tables.has("notifications"):
+            return []
+        sql = (
+            f"SELECT publication, count(*) FROM notifications WHERE {self._in_window} AND delay_ms IS NOT NULL "  # noqa: S608 - quoted
+            f"GROUP BY publication ORDER BY max(delay_ms) DESC, publication LIMIT {most}"
+        )
+        return [(name, notified) for name, notified in self._rows(sql)]
+
     def defects(self) -> Iterator[Judged]:
         """The judge's words; of a set, for each publication of it."""
         asked = {
@@ -155,7 +180,7 @@ class _Asking:
         """The publications that a question about a table finds; none where the run has no such table."""
         return [name for (name,) in self._rows(sql)] if self._tables.has(table) else []
 
-    def _rows(self, sql: str) -> Iterator[tuple[str, ...]]:
+    def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
         for batch in self._tables.answer(sql).batches:
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from analysis.trace.chrome import as_chrome
 from analysis.trace.detections import draw_detections
 from analysis.trace.drawing import Counter, Drawing, Instant, Slice
 from analysis.trace.journeys import draw_journey
-from analysis.trace.lanes import counters_in_order, marks_of, rows_of, used_rows
+from analysis.trace.lanes import Mark, Row, counters_in_order, marks_of, rows_of, used_rows
 from analysis.trace.perfetto import as_perfetto
 from analysis.trace.records import Read, Reading, read_records
 from analysis.trace.tracks import Tracks
@@ -23,7 +23,9 @@ from record.errors import BadInputError
 from record.files import replace_file
 from topology.link_properties import BrokerId
 
-FORMS = {".pftrace": as_perfetto, ".json": as_chrome}
+Form = Callable[[Sequence[Row], Sequence[Mark], Sequence[Counter]], Iterator[bytes]]
+
+FORMS: Mapping[str, Form] = {".pftrace": as_perfetto, ".json": as_chrome}
 """The forms of a file, by the end of its name."""
 _NAMES = {
     Reading.WAITING: ("waiting for {}", "messages"),
@@ -62,10 +64,15 @@ def make_trace(directory: Path, choice: Choice, target: Path) -> Made:
         if not records:
             raise BadInputError(f"--publications {publication}: there is no such publication in the variant {name}")
     drawing = draw(run, chosen, read, read_summary(directory))
-    marks = marks_of(drawing, rows_of(drawing))
-    content = b"".join(form(used_rows(marks), marks, counters_in_order(drawing.counters)))
+    content = content_of(drawing, form)
     replace_file(target, content)
     return Made(name, len(chosen.publications), read.records, len(drawing.slices), drawing.flows, len(content))
+
+
+def content_of(drawing: Drawing, form: Form = as_perfetto) -> bytes:
+    """A drawing as a file."""
+    marks = marks_of(drawing, rows_of(drawing))
+    return b"".join(form(used_rows(marks), marks, counters_in_order(drawing.counters)))
 
 
 def draw(run: RunDirectory, chosen: Chosen, read: Read, summary: Summary) -> Drawing:

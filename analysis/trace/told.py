@@ -13,7 +13,7 @@ from operator import attrgetter
 from analysis.run_files.run_directory import RunDirectory
 from analysis.trace.drawing import Drawing, Slice, Track
 from analysis.trace.journeys import NOT_IN_THE_LOG, Notified, draw_journey
-from analysis.trace.records import ByEvent, read_records
+from analysis.trace.records import ByEvent, Read
 from analysis.trace.tracks import Tracks
 from record.time_units import MILLISECOND, SECOND
 
@@ -74,11 +74,8 @@ class Followed:
     """Seconds in which anything was published or notified of, in order, variant by variant."""
 
 
-NOTHING = Followed({}, ())
-
-
-def follow(run: RunDirectory, wanted: Iterable[Wanted]) -> Followed:
-    """Reads the logs once. Raises `OSError`."""
+def follow(run: RunDirectory, read: Mapping[str, Read], wanted: Iterable[Wanted]) -> Followed:
+    """Tells of journeys whose records were read, by variant."""
     by_variant: dict[str, defaultdict[str, list[Wanted]]] = {
         variant.name: defaultdict(list) for variant in run.manifest.variants
     }
@@ -86,7 +83,6 @@ def follow(run: RunDirectory, wanted: Iterable[Wanted]) -> Followed:
         by_variant[journey.variant][journey.publication].append(journey)
     told: dict[Wanted, Told] = {}
     rates: list[Rate] = []
-    read = read_records(run, by_variant)
     for variant in run.manifest.variants:
         found = read[variant.name]
         tracks = Tracks([broker.id for broker in run.overlays[variant.name].brokers])

@@ -21,6 +21,7 @@ from tests.browser import Scheme, SeenPage, opened
 
 LARGEST = 1_500_000
 """Bytes of a page of a small run."""
+LONG = "a variant with quite a long name"
 DRAWN = "html[data-plots]"
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lost, whole = half_a_journey("fast"), whole_journey("a variant with quite a long name")
+    lost, whole = half_a_journey("fast"), whole_journey(LONG)
     for second in range(101, 130):
         whole.add("B1", Event.LOAD, second, count=1, duration=second * 10_000_000)
         lost.add("B1", Event.LOAD, second, count=1, duration=second * 20_000_000)
@@ -61,9 +62,21 @@ async def test_nothing_is_cut_off(page: Path, browser: Browser, width: int) -> N
     async with opened(browser, page.as_uri(), width) as shown:
         await shown.until(DRAWN)
         await shown.value("document.querySelectorAll('details').forEach(details => details.open = true);")
+        await shown.until("details[data-unpacked]")
         for scheme in Scheme:
             await shown.show(width, scheme)
             assert await shown.cut_off() == []
+        assert shown.errors == []
+
+
+async def test_a_slow_notification_opens_its_journey(page: Path, browser: Browser) -> None:
+    async with opened(browser, page.as_uri()) as shown:
+        await shown.page.click("text=The 1 slowest under")
+        await shown.until("details[data-unpacked]")
+        await shown.page.click(".slow .journey summary")
+        assert "broker B2: queue → B3" in await shown.page.inner_text(".slow .journey pre")
+        link = shown.page.locator("a[download]").last
+        assert await link.get_attribute("href") == f"worst-{LONG}.pftrace"
         assert shown.errors == []
 
 

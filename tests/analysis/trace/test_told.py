@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.run_files.run_directory import open_run
-from analysis.trace import Rate, Step, Told, Wanted, follow
+from analysis.trace import Rate, Step, Told, Wanted, follow, read_records
 from record.log import Event
 from tests.analysis.history import History, across, write_run
 from tests.analysis.trace.handmade import at, copied, half_a_journey, notified, whole_journey
@@ -16,7 +16,9 @@ WANTED = Wanted("base", "P:1", "S")
 
 
 def told(directory: Path, *histories: History, wanted: Wanted = WANTED) -> Told:
-    return follow(open_run(write_run(directory / "run", histories)), [wanted]).journeys[wanted]
+    run = open_run(write_run(directory / "run", histories))
+    read = read_records(run, {name: {wanted.publication} for name in run.overlays})
+    return follow(run, read, [wanted]).journeys[wanted]
 
 
 def test_the_way_of_a_notification(tmp_path: Path) -> None:
@@ -65,4 +67,5 @@ def test_long_journeys_are_cut_at_their_begin(tmp_path: Path, monkeypatch: pytes
 def test_rates_of_clients_are_by_the_second_of_the_run(tmp_path: Path) -> None:
     history = across("base").publish("P:1", 100).publish("P:2", 102.2).publish("P:3", 102.9).notify("P:2", at=103)
     run = open_run(write_run(tmp_path / "run", [history, across("other")]))
-    assert follow(run, []).rates == [Rate("base", 0, 1, 0), Rate("base", 2, 2, 0), Rate("base", 3, 0, 1)]
+    read = read_records(run, {"base": [], "other": []})
+    assert follow(run, read, []).rates == [Rate("base", 0, 1, 0), Rate("base", 2, 2, 0), Rate("base", 3, 0, 1)]
