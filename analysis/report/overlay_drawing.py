@@ -30,6 +30,8 @@ NARROWEST, WIDEST = 1.5, 8.0
 """Widths of links, by the share of the busiest link's load."""
 MOST_LINKS_SHOWN = 5_000
 """Links drawn in an overlay; the half million of a mesh of 1,000 brokers would make a page of hundreds of megabytes."""
+MOST_LINKS_REACHED = 500
+"""Links up to which pointing near one is enough; where there are more, they are too dense for that."""
 LABELLED_BROKERS_AT_MOST = 60
 LARGEST_BROKER, SMALLEST_BROKER = 13.0, 2.5
 """Radius of a broker in small and in large overlays."""
@@ -78,7 +80,9 @@ def overlay_drawing(
         },
     )
     for link, publications in sorted(shown.items(), key=lambda item: item[1]):
-        _draw_link(svg, link, places, publications / busiest, load)
+        drawn = _draw_link(svg, link, places, publications / busiest, load)
+        if len(shown) <= MOST_LINKS_REACHED:
+            SubElement(drawn, "line", {**_ends(link, places), "class": "reach"})
     radius = min(LARGEST_BROKER, max(SMALLEST_BROKER, 56 / math.sqrt(len(overlay.brokers))))
     _draw_brokers(svg, overlay, places, messages, radius)
     draw_sites(svg, sites, overlay, places, radius)
@@ -123,18 +127,24 @@ def _in_words(carried: Mapping[Link, int]) -> str:
 
 def _draw_link(
     svg: Element, link: Link, places: Mapping[str, Position], share: float, load: Mapping[Ends, LinkLoad]
-) -> None:
-    (x1, y1), (x2, y2) = places[link.a], places[link.b]
-    ends = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+) -> Element:
     group = SubElement(svg, "g")
     SubElement(group, "title").text = _link_in_words(link, load)
     width = NARROWEST + (WIDEST - NARROWEST) * share
-    SubElement(group, "line", {**ends, "stroke": on_scale(share), "stroke-width": f"{width:.1f}"})
-    SubElement(group, "line", {**ends, "class": "reach"})
+    SubElement(group, "line", {**_ends(link, places), "stroke": on_scale(share), "stroke-width": f"{width:.1f}"})
+    return group
+
+
+def _ends(link: Link, places: Mapping[str, Position]) -> dict[str, str]:
+    (x1, y1), (x2, y2) = places[link.a], places[link.b]
+    return {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
 
 
 def _link_in_words(link: Link, load: Mapping[Ends, LinkLoad]) -> str:
-    lines = [f"{link.a} – {link.b}, {link.forward.delay * 1000:.1f} ms"]
+    named = f"{link.a} – {link.b}, {link.forward.delay * 1000:.1f} ms"
+    if not _publications(load, link):
+        return f"{named}, no publications"
+    lines = [named]
     for source, target in link.directions:
         row = load.get((source, target))
         if row is not None:

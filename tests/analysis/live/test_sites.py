@@ -154,8 +154,9 @@ async def test_a_page_shows_each_site_or_their_number_where_there_is_no_room(
     async with opened(browser, file.as_uri()) as seen:
         await seen.until(READY)
         text = await seen.page.inner_text("body")
-        wide, narrow, crashed, cut, there, clients = json.loads(await seen.value("return document.body.dataset.looked;"))
+        looked = json.loads(await seen.value("return document.body.dataset.looked;"))
         await seen.is_whole()
+    wide, narrow, crashed, cut, there, clients = looked
     assert sorted(wide) == [[0], [1], [2], [3]]
     assert narrow == [[0], [1, 2, 3]]
     assert (crashed, cut) == (1, "cut")

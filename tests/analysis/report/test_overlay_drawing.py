@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import Element, fromstring, tostring
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +71,16 @@ def test_of_very_many_links_those_are_drawn_that_carried_most() -> None:
     mesh = drawn_full_mesh("m", [Broker(f"B{number}") for number in range(1, 102)], LinkTemplates(), 1)
     svg = drawn(mesh, [load("B1", "B2", 30), load("B2", "B1", 10), load("B9", "B100", 1), load("B3", "B4", 0)])
     assert set(lines(svg)) == {"B1 – B2", "B9 – B100"}
+
+
+def test_a_full_mesh_of_56_brokers_takes_no_quarter_of_a_megabyte() -> None:
+    mesh = drawn_full_mesh("m", [Broker(f"B{number}") for number in range(1, 57)], LinkTemplates(), 1)
+    svg = drawn(mesh, [load("B1", "B2", 30), load("B3", "B4", 0)])
+    assert len(lines(svg)) == 56 * 55 / 2
+    assert len(tostring(svg)) < 250_000
+    (words,) = [title.text or "" for title in svg.iter("title") if (title.text or "").startswith("B3 – B4,")]
+    assert words.endswith(" ms, no publications")
+    assert [line for line in drawn(TRIANGLE, []).iter("line") if line.get("class") == "reach"]
 
 
 def test_every_link_is_drawn_once_and_named_in_both_directions() -> None:
