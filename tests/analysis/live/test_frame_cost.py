@@ -6,10 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.analysis.report.browser import look
+from playwright.async_api import Browser
 
 from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, State
 from analysis.live.page import replay_page
+from tests.analysis.live.test_page import READY
+from tests.browser import opened
 
 BROKERS, LINKS, SECONDS = 12, 24, 300
 CHARTS, LINES = 4, 6
@@ -34,12 +36,10 @@ _COUNT = """
   Object.defineProperty(Node.prototype, "textContent", {
     ...text, set(given) { counted.texts++; text.set.call(this, given); },
   });
-  document.documentElement.dataset.plots = "none";
 </script>
 """
 _PLAY = """
   const root = document.querySelector(".replay"), time = root.querySelector(".time"), found = [];
-  while (!("ready" in root.dataset)) await new Promise(done => setTimeout(done, 10));
   const go = to => { time.value = to; time.dispatchEvent(new Event("input")); };
   for (const begin of [20, 270]) {
     go(begin + 0.01);
@@ -80,12 +80,16 @@ def state() -> State:
     return State(run="long", scenario="long", version=1, over=True, variants=[shown])
 
 
-def test_a_frame_draws_only_what_changed(tmp_path: Path) -> None:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_frame_draws_only_what_changed(browser: Browser, tmp_path: Path) -> None:
     """Between two seconds of the run nothing is drawn; the first frame of a second draws the map and the charts once,
     late in the run as early in it, and looks at the seconds that are new."""
     page = tmp_path / "page.html"
     page.write_text(replay_page(state()).replace("<head>", "<head>" + _COUNT, 1), "utf-8")
-    works = msgspec.convert(look(page, _PLAY).value, list[Work])
+    async with opened(browser, page.as_uri()) as seen:
+        await seen.until(READY)
+        works = msgspec.convert(await seen.value(_PLAY), list[Work])
+        assert seen.errors == []
     assert len(works) == 24 and sum(work.turned for work in works) == 4
     of_map = 4 * (LINKS + BROKERS) + 10
     of_charts = LINES * (SECONDS + 4) + CHARTS * 10
