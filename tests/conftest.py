@@ -13,22 +13,24 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pluggy
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
 
 from emulation.fidelity import host
 from emulation.host.docker_host import docker_client
 from emulation.upkeep.clean import clean
 from record.errors import HostError
 from tests import placement
-from tests.browser import CHROMIUM, chromium
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
 from tests.proof import EXAMPLES, PARTS, left_out_of, part, takes_a_part, tried
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 # Examples have no deadline, because their duration depends on the machine more than on the code. CI repeats the same
 # examples, so that a failure is caused by the change; elsewhere every run has new ones.
@@ -120,6 +122,8 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """One browser for all tests of pages, which run on the session's event loop as it does."""
+    from tests.browser import CHROMIUM, chromium  # Playwright takes half a second to load
+
     if CHROMIUM is None:
         reason = "needs Chromium (Debian's package chromium)"
         if os.environ.get("CI"):
