@@ -71,6 +71,7 @@ class FaultInjector:
     def __init__(self, schedule: FaultSchedule, overlay: Overlay, sites: Iterable[Site] = ()) -> None:
         sites = list(sites)
         self._overlay = overlay
+        self._site_names = frozenset(site.name for site in sites)
         self._changed: dict[frozenset[BrokerId], Link | None] = {
             frozenset((site.name, site.broker)): site.link for site in sites
         }
@@ -249,8 +250,8 @@ class FaultInjector:
         if not isinstance(target, LinkDirection):
             return True
         pair = frozenset((target.source, target.target))
-        if pair in self._changed:
-            return self._changed[pair] is not None
+        if pair in self._changed or pair & self._site_names:
+            return self._changed.get(pair) is not None
         return target.target in self._overlay.neighbours(target.source)
 
 

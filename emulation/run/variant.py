@@ -156,6 +156,7 @@ class VariantRun:
         if within is None:
             return
         self._context.doing("comparing routing tables with those before the first client joined")
+        self._outlast_former_sessions()
         tables = self._settled_tables(within)
         left = {} if publishers_subscribe(self._plan.workload) else remaining_subscriptions(tables)
         for nodes in others:
@@ -164,6 +165,17 @@ class VariantRun:
         self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within), counting)
         if found := len(self._record.remaining_state):
             self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")
+
+    def _outlast_former_sessions(self) -> None:
+        """Lets the time pass after which brokers have ended the sessions of clients that left them without a word. The
+        last ones left when all faults were healed."""
+        moves, run = self._record.moves, self._record.phase(PhaseName.RUN)
+        if moves is UNSET or run is None:
+            return
+        ended = run.end + round(moves.old_session_ends_within * self._measured.time_dilation * SECOND)
+        while self._deployment.clock() < ended:
+            self._deployment.advance(ended)
+            self._deployment.look()
 
     def _settled_tables(self, within: float) -> Tables:
         try:

@@ -225,7 +225,7 @@ class AccessLinks:
         return self._links.get(ends) or self._links.get(ends[::-1])
 
     def latest_of(self, site: str) -> AccessLink | None:
-        """The latest link of a site; None for a site without clients."""
+        """The latest link of a site; None for one that is on its way."""
         return next((link for (name, _), link in reversed(self._links.items()) if name == site), None)
 
     def remove(self, site: Site) -> None:

@@ -117,27 +117,29 @@ class OpenSessions:
     def break_stream(self, session: SimulatedSession) -> None:
         """Breaks a session's stream, as a network that fails does. The client opens another one when it tries next."""
         session.close()
-        self._try_again(self._opened(session))
+        if (opened := self._opened(session)) is not None:
+            self._try_again(opened)
 
     # Clients that end, and access links that fail
 
     def crash(self, session: SimulatedSession) -> None:
-        """Has the client of a session on a site end. Its broker finds out at once, if the access link carries that."""
-        opened = self._opened(session)
-        ended, access = opened.session, opened.access
-        if not isinstance(ended, SiteSession) or access is None:
-            raise ValueError(f"a client beside {opened.home} has no host that could crash")
-        if access.whole:
-            ended.crash()
+        """Has the client of a session on a site end. Its broker finds out at once, if the access link carries that. One
+        that is on its way has no access link, and its broker finds out as of all that have left."""
+        if not isinstance(session, SiteSession):
+            raise ValueError("a client beside its broker has no host that could crash")
+        if (access := self._access_of(session)) is None:
+            session.vanish()
+        elif access.whole:
+            session.crash()
         else:
-            access.abandoned.append(ended.vanish())
+            access.abandoned.append(session.vanish())
 
     def come_back(self, session: SimulatedSession) -> None:
-        """Has a client that ended run again. It connects as soon as it can."""
-        opened = self._opened(session)
-        if isinstance(opened.session, SiteSession):
-            opened.session.runs = True
-        self._connect(opened)
+        """Has a client that ended run again. It connects as soon as it can: at once, or when it arrives."""
+        if isinstance(session, SiteSession):
+            session.runs = True
+        if (opened := self._opened(session)) is not None:
+            self._connect(opened)
 
     def open_at(self, site: str) -> Mapping[BrokerId, int]:
         """The number of open sessions of a site's clients, by broker."""
@@ -183,26 +185,33 @@ class OpenSessions:
             if opened.access is access and opened.session.up and isinstance(opened.session, SiteSession):
                 opened.session.expire()
 
-    def _opened(self, session: SimulatedSession) -> _Opened:
-        return next(opened for opened in self._sessions if opened.session is session)
+    def _opened(self, session: SimulatedSession) -> _Opened | None:
+        """The session with the way to its broker; None where its client has left that one."""
+        return next((opened for opened in self._sessions if opened.session is session), None)
+
+    def _access_of(self, session: SimulatedSession) -> AccessLink | None:
+        return None if (opened := self._opened(session)) is None else opened.access
 
     # Clients that move
 
     def end(self, session: SiteSession) -> None:
         """The client ends its session in order, because it leaves the broker. It opens no other one by itself."""
-        opened = self._opened(session)
-        if opened.access is not None and not opened.access.whole:
+        access = self._access_of(session)
+        if access is not None and not access.whole:
             self.abandon(session)
         else:
             session.close()
-            self._sessions.remove(opened)
+            self._leave(session)
 
     def abandon(self, session: SiteSession) -> None:
         """The client loses the access link of its session, whose end at the broker ends by silence."""
         silence = round(SILENT_HEARTBEATS * self._settings.limits.heartbeat * SECOND)
         self.events.background(self.events.now + silence, session.lost_at_broker())
         session.lose()
-        self._sessions.remove(self._opened(session))
+        self._leave(session)
+
+    def _leave(self, session: SimulatedSession) -> None:
+        self._sessions = [opened for opened in self._sessions if opened.session is not session]
 
     def connect(self) -> None:
         """Connects the sessions that were opened before their brokers were started."""

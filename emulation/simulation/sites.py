@@ -68,6 +68,9 @@ class SimulatedSites:
         self._left: dict[Move, Site] = {}
         """Sites, at their old brokers, with such clients."""
         self._ended, self._paused = EndedClients(), EndedClients()
+        self._frozen: set[str] = set()
+        for site in self.sites:  # one that nobody is on has an access link, too, which may be cut
+            sessions.access_links.of(site)
 
     def hold(self, node: Node, end: SessionEnd, session: SimulatedSession) -> None:
         """Takes note of the session of a client at a site."""
@@ -80,7 +83,10 @@ class SimulatedSites:
         for client in self._ended.end(host):
             if client in self._held:
                 self._held[client].node.clients.away.add(client)
-                self._sessions.crash(self._held[client].session)
+                for held in self._of(client):
+                    self._sessions.crash(held.session)
+                if (former := self._former.pop(client, None)) is not None:
+                    former.node.forget(former.end, former.session)
 
     def come_back(self, host: ClientHost) -> None:
         for client in self._ended.come_back(host):
@@ -90,13 +96,15 @@ class SimulatedSites:
 
     def pause(self, host: ClientHost) -> None:
         for client in self._paused.end(host):
-            if client in self._held:
-                self._held[client].session.freeze()
+            for held in self._of(client):
+                held.session.freeze()
+            self._frozen.add(client)
 
     def resume(self, host: ClientHost) -> None:
         for client in self._paused.come_back(host):
-            if client in self._held:
-                self._held[client].session.thaw()
+            for held in self._of(client):
+                held.session.thaw()
+            self._frozen.discard(client)
 
     # Moves
 
@@ -104,9 +112,11 @@ class SimulatedSites:
         soft = move.handover.is_soft
         left, destination = self._left.pop(move, None) or self._present.site_now(move), self._present.destination(move)
         for client in self._moving(move):
-            held = self._former.pop(client) if soft else self._held[client]
+            held = self._former.pop(client, None) if soft else self._held[client]
+            if held is None:  # it has ended meanwhile, and its session with it
+                continue
             held.node.forget(held.end, held.session)
-            if move.handover is Handover.UNANNOUNCED:
+            if move.handover is Handover.UNANNOUNCED or client in self._frozen:
                 self._sessions.abandon(held.session)
             else:
                 self._sessions.end(held.session)
@@ -119,6 +129,7 @@ class SimulatedSites:
         destination = self._present.destination(move)
         if move.handover.is_soft:
             self._left[move] = self._present.site_now(move)
+        self._sessions.access_links.of(destination)
         for client in self._moving(move):
             held = self._held[client]
             if move.handover.is_soft:
@@ -135,6 +146,12 @@ class SimulatedSites:
         held.node.sessions[end.key] = held.session
         held.node.clients.move(client, end.broker)
         self._held[client] = _Held(held.node, end, held.session)
+
+    def _of(self, client: str) -> list[_Held]:
+        """The sessions of a client: none of one that the workload does not have, and two while it makes one before it
+        breaks with the other."""
+        held, former = self._held.get(client), self._former.get(client)
+        return [session for session in (held, former) if session is not None]
 
     def _moving(self, move: Move) -> list[str]:
         """The clients of a move that have sessions: those that the workload has."""

@@ -1,8 +1,8 @@
 """A finding as a conformance case: the same operations and faults with the same times between them, for other versions
 and other runtimes.
 
-A case has no frames lost by links, no bounds of one's own, no sets of publications, and of the faults only crashes and
-links that are down. A finding that needs anything else, or that does not fail as a case, has none.
+A case has no frames lost by links, no bounds of one's own, no sets of publications, no sites, and of the faults only
+crashes and links that are down. A finding that needs anything else, or that does not fail as a case, has none.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def failing_case(scenario: Scenario, name: str, rightful: Mapping[str, Sequence[
 
 def case_of(scenario: Scenario, name: str, rightful: Mapping[str, Sequence[str]]) -> Case | None:
     """The case; None where a case cannot state what the scenario does."""
-    if scenario.brokers != Brokers() or any(item.verb not in _OPERATIONS for item in scenario.workload.operations):
+    if scenario.clients is not None or scenario.brokers != Brokers():
+        return None
+    if any(item.verb not in _OPERATIONS for item in scenario.workload.operations):
         return None
     overlay = scenario.overlay()
     if any(link.properties_from(end).loss for link in overlay.links for end in (link.a, link.b)):

@@ -37,7 +37,8 @@ def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
             continue
         if record.node == EMULATOR:
             if record.event in FAULT_CHANGES and record.text:
-                yield f"fault {record.text}" if record.event == Event.FAULT else f"healed by {record.text}"
+                handover = f", {record.kind}" if record.kind else ""
+                yield f"{'fault' if record.event == Event.FAULT else 'healed by'} {record.text}{handover}"
                 holding = [record.text] if record.event == Event.FAULT else []
             continue
         name = _name(record)

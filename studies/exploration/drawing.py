@@ -12,10 +12,12 @@ from scenario.checks import OverlayBuilder, problems
 from scenario.model import Scenario
 from scenario.sections.topology import TopologyKind, TopologySection
 from studies.exploration.draws import magnitude, seconds, written
+from studies.exploration.link_faults import LONGEST
 from studies.exploration.operations import Course, OperationsDraw
 from studies.exploration.overlays import drawn_topology, slowest_link
-from studies.exploration.schedules import LONGEST, Schedules
+from studies.exploration.schedules import Schedules, Struck
 from studies.exploration.settings import drawn_brokers, drawn_options
+from studies.exploration.sites import drawn_clients, sites_in
 from studies.exploration.surroundings import Surroundings
 from topology.link_properties import OverlayError
 
@@ -59,7 +61,9 @@ class Drawing:
         options = drawn_options(surroundings, random)
         attribute = str(options.get("attribute") or "x")
         operations = OperationsDraw(random, brokers, course, attribute, surroundings.composites).drawn()
-        schedules = Schedules(random, surroundings, brokers, [(link.a, link.b) for link in overlay.links], course.end)
+        clients = drawn_clients(operations, brokers, random)
+        struck = Struck(brokers, [(link.a, link.b) for link in overlay.links], tuple(sites_in(clients)))
+        schedules = Schedules.of(random, surroundings, struck, course.end)
         return {
             "name": NAME,
             "topology": topology,
@@ -71,7 +75,8 @@ class Drawing:
                 "drain": f"{DRAIN}s",
                 "withdraw": f"{WITHDRAW}s",
             },
-            "brokers": drawn_brokers(surroundings, slowest_link(overlay), random),
+            "brokers": drawn_brokers(surroundings, random, slowest_link(overlay), clients),
+            "clients": clients,
             "faults": schedules.drawn(course, operations),
             "seed": seed,
         }

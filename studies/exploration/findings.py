@@ -70,12 +70,13 @@ def altered_bounds(scenario: Scenario, surroundings: Surroundings) -> Iterator[s
 
 
 def moments_in_words(scenario: Scenario, moments: tuple[Moment, ...]) -> Iterator[str]:
-    """A sentence on each fault that is near a moment of the run's log."""
+    """A sentence on each fault that is near a moment of the run's log, other than faults."""
+    told = [moment for moment in moments if not moment.of_fault]
     for fault in scenario.faults:
         if fault.at is None:
             continue
         at = seconds(fault.at.seconds + (scenario.timeline.join if fault.at.phase == "run" else 0.0))
-        near = min(moments, key=lambda moment: abs(moment.at - at), default=None)
+        near = min(told, key=lambda moment: abs(moment.at - at), default=None)
         if near is None or abs(near.at - at) > seconds(_NEAR):
             continue
         apart = DURATION.format(abs(at - near.at) / 1e9)

@@ -27,9 +27,22 @@ class Moment:
     """Nanoseconds since the start of the join phase."""
     node: str
     peer: str
-    """The neighbour or client that it names; empty for none."""
+    """The neighbour that it names, or the target of a fault; empty for none."""
+    client: str
+    """The client that it names; empty for none."""
     words: str
     """Name of the record, such as `B3 sent the first subscribe to B4`."""
+
+    @property
+    def of_fault(self) -> bool:
+        """True where a fault begins or is healed."""
+        return self.node == EMULATOR
+
+    @property
+    def concerned(self) -> Iterable[str]:
+        """The brokers, sites and clients that it names."""
+        ends = self.peer.replace("->", "-").split("-") if self.of_fault else ()
+        return filter(None, (self.node, self.peer, self.client, *ends))
 
     def nearby(self, random: Random) -> int:
         """A time just before the record, at it, or while its effects are under way; nanoseconds as `at`."""
@@ -40,7 +53,7 @@ class Moment:
 
 def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> tuple[Moment, ...]:
     """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
-    peer, and any later one. Where there are too many, some are drawn."""
+    peer, and any later one, and the begin and the heal of faults. Where there are too many, some are drawn."""
     found: dict[str, Moment] = {}
     for name, number, record in _numbered(records, begin):
         if number == 1 or random.randrange(number - 1) == 0:  # any later one, each as likely
@@ -50,15 +63,18 @@ def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> t
 
 
 def all_moments(records: Iterable[LoggedRecord], begin: int) -> Iterator[Moment]:
-    """Every moment of a run."""
-    return (_moment(record, number, begin) for _, number, record in _numbered(records, begin))
+    """Every moment of a run that is none of its faults."""
+    moments = (_moment(record, number, begin) for _, number, record in _numbered(records, begin))
+    return (moment for moment in moments if not moment.of_fault)
 
 
 def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[str, int, LoggedRecord]]:
     """Records with their names, and their numbers among those of the same name."""
     counts: dict[str, int] = {}
     for record in records:
-        if record.time < begin or record.event in _GAUGES or record.node == EMULATOR:
+        if record.time < begin or record.event in _GAUGES:
+            continue
+        if record.node == EMULATOR and record.event not in (Event.FAULT, Event.HEALED):
             continue
         name = _name(record)
         counts[name] = number = counts.get(name, 0) + 1
@@ -66,12 +82,18 @@ def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[str
 
 
 def _moment(record: LoggedRecord, number: int, begin: int) -> Moment:
-    words = f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
-    return Moment(record.time - begin, record.node, record.peer or "", words)
+    return Moment(record.time - begin, record.node, record.peer or "", record.client or "", _words(record, number))
+
+
+def _words(record: LoggedRecord, number: int) -> str:
+    if record.node == EMULATOR:
+        return f"{record.event} {_ordinal(number)} {record.text} of {record.peer}"
+    return f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
 
 
 def _name(record: LoggedRecord) -> str:
-    return f"{record.node}:{record.event}:{record.kind}:{record.label}:{record.peer}"
+    name = f"{record.node}:{record.event}:{record.kind}:{record.label}:{record.peer}"
+    return f"{name}:{record.text}" if record.node == EMULATOR else name
 
 
 def _rest(record: LoggedRecord) -> str:

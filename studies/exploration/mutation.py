@@ -16,8 +16,9 @@ from studies.exploration.draws import seconds, written
 from studies.exploration.moments import Moment
 from studies.exploration.operations import Course
 from studies.exploration.overlays import slowest_link
-from studies.exploration.schedules import Schedules
+from studies.exploration.schedules import Schedules, Struck
 from studies.exploration.settings import drawn_brokers
+from studies.exploration.sites import sites_in
 from studies.exploration.surroundings import Surroundings
 
 MOST_OPERATIONS = 150
@@ -45,7 +46,8 @@ class Mutation:
         brokers = [broker.id for broker in overlay.brokers]
         links = [(link.a, link.b) for link in overlay.links]
         self._slowest = slowest_link(overlay)
-        self._schedules = Schedules(random, surroundings, brokers, links, self._course.end)
+        struck = Struck(brokers, links, tuple(sites_in(scenario.clients, scenario.faults)))
+        self._schedules = Schedules.of(random, surroundings, struck, self._course.end)
 
     def mutated(self) -> Scenario | None:
         """The run with one change or several; None where the checks of scenarios refuse them."""
@@ -75,7 +77,7 @@ class Mutation:
         at, moment = self._time()
         schedules = self._schedules
         if moment is not None and self._random.random() < 0.5:
-            schedules = schedules.near(moment.node, moment.peer)
+            schedules = schedules.near(*moment.concerned)
         faults = (*scenario.faults, FaultItem.model_validate(schedules.one(at)))
         return _with_faults(scenario, faults[-MOST_FAULTS:])
 
@@ -121,7 +123,7 @@ class Mutation:
         return scenario.model_copy(update={"seed": self._random.randrange(1 << 31)})
 
     def _other_brokers(self, scenario: Scenario) -> Scenario:
-        drawn = Brokers.model_validate(drawn_brokers(self._surroundings, self._slowest, self._random))
+        drawn = Brokers.model_validate(drawn_brokers(self._surroundings, self._random, self._slowest, scenario.clients))
         return scenario.model_copy(update={"brokers": drawn})
 
 

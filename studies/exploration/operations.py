@@ -27,6 +27,9 @@ _IN_JOIN = 0.7
 _WITHDRAWN = 0.4
 """Share of the subscriptions that are withdrawn."""
 _ADVERTISEMENTS_WITHDRAWN = 0.15
+_LONG = 0.15
+"""Share of the runs with long publications, of which a slow reader's connection holds few."""
+_LEAST_BYTES, _MOST_BYTES = 500, 8_000
 _STEADY = 0.5
 """Share of the runs in which every publisher publishes all the time, so that there is something to lose, to hold up and
 to overtake whenever a fault comes and after it."""
@@ -79,12 +82,16 @@ class OperationsDraw:
     """The attribute that ranges are over."""
     composites: bool = False
     """True where most of the runs are to have composite subscriptions."""
+    _padding: str = ""
+    """Attribute that makes publications long."""
     _items: list[Timed] = field(default_factory=list)
     _ids: count[int] = field(default_factory=lambda: count(1))
 
     def drawn(self) -> list[Timed]:
         """The operations with their times, in order of time."""
         random = self.random
+        if random.random() < _LONG:
+            self._padding = f",[padding,'{'x' * whole_magnitude(random, _LEAST_BYTES, _MOST_BYTES)}']"
         publishers = {
             f"P{number}": (random.choice(self.brokers), _Range.drawn(random))
             for number in range(1, random.randint(1, 3) + 1)
@@ -165,6 +172,6 @@ class OperationsDraw:
     def _publish(self, client: str, broker: str, advertised: _Range, times: Sequence[int]) -> int:
         for at in times:
             value = self.random.randint(advertised.low, advertised.high)
-            content = f"[class,'{advertised.of_class}'],[{self.attribute},{value}]"
+            content = f"[class,'{advertised.of_class}'],[{self.attribute},{value}]{self._padding}"
             self._add(at, client, broker, publish=content)
         return len(times)

@@ -18,6 +18,7 @@ class LoggedRecord(msgspec.Struct, gc=False):
     node: str
     event: str
     kind: str | None = None
+    client: str | None = None
     peer: str | None = None
     hops: int | None = None
     text: str | None = None

@@ -11,7 +11,7 @@ from studies.exploration.exploration import Account
 MOST_RAREST = 20
 _CLIENTS_AND_BROKERS = (
     Event.DETECTED, Event.JOINED, Event.MOVED, Event.DROPPED, Event.DISTURBED, Event.RECALLED, Event.REJECTED,
-    Event.REFUSED, Event.LINK_UP, Event.LINK_DOWN, Event.ANNOUNCED, Event.LOST_RANGE, Event.NOTIFIED,
+    Event.REFUSED, Event.LINK_UP, Event.LINK_DOWN, Event.ANNOUNCED, Event.LOST_RANGE, Event.MISSED, Event.NOTIFIED,
 )  # fmt: skip
 """Records that some protocols make, or that need a fault or a bound."""
 

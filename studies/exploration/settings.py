@@ -1,7 +1,8 @@
 """Limits of brokers and options of protocols: small ones as often as those of the scenario.
 
 Bounds beyond which brokers drop messages are left as they are: what they lose is counted and logged, and no finding. So
-are bounds of memory, beyond which protocols forget.
+are bounds of memory, beyond which protocols forget. The bound of what waits for a client is drawn where clients read
+slowly, because what is dropped there is judged.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from broker_service.routing import protocol_named
+from scenario.sections.clients import Clients
 from studies.exploration.draws import magnitude, whole_magnitude
 from studies.exploration.surroundings import Surroundings
 
 SMALLEST, SMALL = 1, 16
 LEAST_MEMORY = 1 << 20
 """The least number that is one of bytes, beyond which protocols forget or wait; it is left as it is."""
+SESSION_QUEUE = 16, 64
+"""Bounds of what waits for a client: more than the replies to what clients ask for at once, for which it holds, too."""
 _SHORT = 0.03
 """Seconds of the longest link on which windows may be small: the judge allows for tens of round trips."""
 _ALTERED = 0.5
@@ -27,8 +31,11 @@ _EACH = 0.5
 """Share of the limits and options that are altered in such a run."""
 
 
-def drawn_brokers(surroundings: Surroundings, slowest: float, random: Random) -> Mapping[str, Any]:
-    """The section `brokers` of a scenario; empty for the defaults. `slowest` is the longest delay of a link, seconds.
+def drawn_brokers(
+    surroundings: Surroundings, random: Random, slowest: float, clients: Clients | None
+) -> Mapping[str, Any]:
+    """The section `brokers` of a scenario with these `clients`; empty for the defaults. `slowest` is the longest delay
+    of a link, seconds.
 
     A link carries a window of messages in a round trip, and the judge does not know for how long operations wait for a
     small window on long links. So small windows are drawn for short links only.
@@ -47,6 +54,8 @@ def drawn_brokers(surroundings: Surroundings, slowest: float, random: Random) ->
         limits["detection_window"] = f"{magnitude(random, 100, 10_000):.3g}ms"
     if surroundings.composites and random.random() < _EACH:
         limits["detection_lateness"] = f"{magnitude(random, 100, 10_000):.3g}ms"
+    if clients is not None and clients.read_slowly and random.random() < _EACH:
+        limits["session_queue"] = whole_magnitude(random, *SESSION_QUEUE)
     if surroundings.survives_lost_streams and random.random() < _EACH:
         limits["resume"] = False
     brokers: dict[str, Any] = {"limits": limits} if limits else {}

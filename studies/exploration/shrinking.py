@@ -1,12 +1,13 @@
 """Shrinking of a finding: the same defect with less of everything, and with round times.
 
-Left out are, one kind after another: faults, clients, operations, brokers, altered bounds, jitter and loss of links.
-Then times and delays are made round. Whatever still shows the defect is kept, and is tried on.
+Left out are, one kind after another: faults, sites, clients, operations, brokers, altered bounds, jitter and loss of
+links, and whatever makes a move or an access link special. Then times and delays are made round. Whatever still shows
+the defect is kept, and is tried on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from scenario.sections.units import DURATION
 from scenario.sections.workload import OperationItem
 from studies.exploration.drawing import is_sound
 from studies.exploration.judged_run import JudgedRun
+from studies.exploration.smaller_sites import doing, fewer_sites, named_by, plainer_sites, simpler_moves, without_sites
 from studies.exploration.surroundings import Surroundings
 from studies.smallest_part import smallest
 
@@ -57,8 +59,9 @@ class Shrinking:
         if not self._shows(scenario):
             return None
         for step in (
-            self._fewer_faults, self._fewer_clients, self._fewer_operations, self._fewer_brokers,
-            self._usual_bounds, self._steady_links, self._fewer_faults, self._round_times, self._round_delays,
+            self._fewer_faults, self._fewer_sites, self._fewer_clients, self._fewer_operations, self._fewer_brokers,
+            self._usual_bounds, self._steady_links, self._plainer_sites, self._fewer_faults,
+            self._round_times, self._round_delays,
         ):  # fmt: skip
             step()
         found, run = self._smallest
@@ -95,6 +98,19 @@ class Shrinking:
         scenario, _ = self._smallest
         self._fewest(scenario.faults, lambda faults: scenario.model_copy(update={"faults": tuple(faults)}))
 
+    def _fewer_sites(self) -> None:
+        self._one_by_one(fewer_sites)
+
+    def _plainer_sites(self) -> None:
+        self._one_by_one(fewer_sites)
+        self._one_by_one(simpler_moves)
+        self._one_by_one(plainer_sites)
+
+    def _one_by_one(self, steps: Callable[[Scenario], Iterable[Scenario]]) -> None:
+        """Goes on from the first of the smaller ones that shows the defect, for as long as there is any."""
+        while any(self._shows(smaller) for smaller in steps(self._smallest[0])):
+            pass
+
     def _fewer_clients(self) -> None:
         operations = self._smallest[0].workload.operations
         clients = list(dict.fromkeys(item.client for item in operations))
@@ -104,9 +120,7 @@ class Shrinking:
         self._fewest(self._smallest[0].workload.operations, self._doing)
 
     def _doing(self, operations: Sequence[OperationItem]) -> Scenario:
-        scenario, _ = self._smallest
-        workload = scenario.workload.model_copy(update={"operations": tuple(operations)})
-        return scenario.model_copy(update={"workload": workload})
+        return doing(self._smallest[0], tuple(operations))
 
     def _fewer_brokers(self) -> None:
         """Leaves brokers out one by one, where an overlay is written out and stays connected."""
@@ -182,23 +196,13 @@ class Shrinking:
 
 
 def _without(scenario: Scenario, broker: str, links: Sequence[LinkItem]) -> Scenario:
-    """The scenario without a broker, its clients and the faults that name it."""
-    operations = tuple(item for item in scenario.workload.operations if item.broker != broker)
-    faults = tuple(fault for fault in scenario.faults if broker not in _named(fault))
-    return scenario.model_copy(
-        update={
-            "topology": scenario.topology.model_copy(update={"links": tuple(links)}),
-            "workload": scenario.workload.model_copy(update={"operations": operations}),
-            "faults": faults,
-        }
-    )
-
-
-def _named(fault: FaultItem) -> set[str]:
-    """Brokers that a fault names."""
-    named = fault.model_dump(mode="json", by_alias=True, exclude_none=True)[fault.verb]
-    texts = [text for part in named for text in ([part] if isinstance(part, str) else part)]
-    return {name for text in texts for name in text.replace("->", "-").split("-")}
+    """The scenario without a broker, its clients and sites, and the faults that name it."""
+    sites = {} if scenario.clients is None else scenario.clients.sites
+    scenario = without_sites(scenario, {name for name, site in sites.items() if site.broker == broker})
+    scenario = doing(scenario, tuple(item for item in scenario.workload.operations if item.broker != broker))
+    faults = tuple(fault for fault in scenario.faults if broker not in named_by(fault))
+    topology = scenario.topology.model_copy(update={"links": tuple(links)})
+    return scenario.model_copy(update={"topology": topology, "faults": faults})
 
 
 def _less(links: Sequence[LinkItem], name: str) -> Iterator[LinkItem]:
