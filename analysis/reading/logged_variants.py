@@ -32,8 +32,9 @@ class LoggedVariants:
 
     @property
     def receivers(self) -> frozenset[str]:
-        """Brokers and sites."""
-        return self.brokers.union(*(sites.values() for sites in self.sites.values()))
+        """Brokers and sites, those included on which nobody was at the begin."""
+        moved_to = {site.name for stays in self.stays.values() for site in stays.sites}
+        return self.brokers.union(moved_to, *(sites.values() for sites in self.sites.values()))
 
     def session_node(self, variant: int, node: str, client: str) -> str:
         """The name for the end of a client's session: the driver's, or one of its own for a client on a site."""

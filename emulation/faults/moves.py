@@ -52,6 +52,12 @@ class Moves:
         return self._sites.destination(move).link if move.of_site else None
 
     def _is_shifting(self, move: Move) -> bool:
-        """True where the site that a client would leave or reach is itself on its way."""
-        shifting = {other.host.site for other in self._under_way if other.of_site}
-        return bool(shifting & {self._sites.site_now(move).name, move.to})
+        """True where the site that a client would leave or reach is itself on its way, or clients are on their way from
+        or to a site that would leave."""
+        others = [other for other in self._under_way if other.of_site is not move.of_site]
+        return any(self._places(other) & self._places(move) for other in others)
+
+    def _places(self, move: Move) -> set[str]:
+        """The site that goes, or those between which clients do."""
+        site = (self._under_way.get(move) or self._sites.site_now(move)).name
+        return {site} if move.of_site else {site, move.to}
