@@ -127,7 +127,8 @@ class OpenSessions:
         that is on its way has no access link, and its broker finds out as of all that have left."""
         if not isinstance(session, SiteSession):
             raise ValueError("a client beside its broker has no host that could crash")
-        if (access := self._access_of(session)) is None:
+        opened = self._opened(session)
+        if opened is None or (access := opened.access) is None:
             session.vanish()
         elif access.whole:
             session.crash()
@@ -189,28 +190,22 @@ class OpenSessions:
         """The session with the way to its broker; None where its client has left that one."""
         return next((opened for opened in self._sessions if opened.session is session), None)
 
-    def _access_of(self, session: SimulatedSession) -> AccessLink | None:
-        return None if (opened := self._opened(session)) is None else opened.access
-
     # Clients that move
 
     def end(self, session: SiteSession) -> None:
         """The client ends its session in order, because it leaves the broker. It opens no other one by itself."""
-        access = self._access_of(session)
-        if access is not None and not access.whole:
+        opened = self._opened(session)
+        if opened is not None and opened.access is not None and not opened.access.whole:
             self.abandon(session)
         else:
             session.close()
-            self._leave(session)
+            self._sessions = [other for other in self._sessions if other is not opened]
 
     def abandon(self, session: SiteSession) -> None:
         """The client loses the access link of its session, whose end at the broker ends by silence."""
         silence = round(SILENT_HEARTBEATS * self._settings.limits.heartbeat * SECOND)
         self.events.background(self.events.now + silence, session.lost_at_broker())
         session.lose()
-        self._leave(session)
-
-    def _leave(self, session: SimulatedSession) -> None:
         self._sessions = [opened for opened in self._sessions if opened.session is not session]
 
     def connect(self) -> None:
