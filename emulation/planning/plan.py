@@ -309,14 +309,22 @@ class Plan:
 
 
 def _require_programs(programs: Mapping[str, ProgramSection], runtime: str) -> None:
-    """Raises `HostError` for client programs in the simulator, and for one that is not on this host."""
+    """Raises `HostError` for client programs in the simulator, for an image where there are no containers, and for a
+    program that is not on this host."""
     if programs and runtime == "simulated":
         raise HostError(
             "clients.programs: the simulator has no real processes to speak to; use `brokerlab emulate` with another "
             "runtime, or leave the programs out"
         )
     for client, program in programs.items():
-        require_program(program.command, f"clients.programs.{client}.command")
+        field = f"clients.programs.{client}"
+        if program.image is None:
+            require_program(program.command or (), f"{field}.command")
+        elif runtime != "container":
+            raise HostError(
+                f"{field}.image: only containers have an image, and the runtime is {runtime}: give the `command` of a "
+                "program on this host, or use `--runtime container`"
+            )
 
 
 def _require_foreign(foreign: ForeignProgram | None, runtime: str) -> None:

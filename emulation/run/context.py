@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -20,6 +20,9 @@ from emulation.run.progress import RunDisplay, Snapshot
 from emulation.runtimes.interface import Runtime
 from record import manifest
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
+
+if TYPE_CHECKING:
+    from emulation.runtimes.client_containers import ClientContainers
 
 EMULATOR_LOG = "emulator.log"
 """The file of the emulator's own log."""
@@ -88,6 +91,8 @@ class HostRunContext(RunContext):
 
     journal: Journal
     runtime: Runtime
+    client_containers: ClientContainers | None = None
+    """The containers of client programs; None of a run without containers."""
     hold: Hold | None = None
     """The hold on the run; None for one that ends by itself."""
 

@@ -32,7 +32,7 @@ from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
 from emulation.run.variants import run_variants, turns_of
-from emulation.runtimes.hosting import foreign_images, provide_images, runtime_on
+from emulation.runtimes.hosting import client_containers, foreign_images, program_images, provide_images, runtime_on
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
 from record.errors import HostError
@@ -79,6 +79,7 @@ def emulate(
     provide_images(rungs, dict.fromkeys(v.scenario.routing.protocol for v in of_ours), print_line)
     every_resources = chain.from_iterable(variant.every_resources for variant in plan.variants)
     images = foreign_images(rungs, every_resources, print_line)
+    of_programs = program_images(rungs, chain.from_iterable(variant.programs.items() for variant in plan.variants))
     costs = calibration or load_calibration()
     paths = RunPaths.of(plan.run_id, out)
     paths.make()
@@ -97,13 +98,14 @@ def emulate(
             rungs.links,
             clock=provenance.CLOCK,
             image=rungs.image,
-            foreign_images=images,
+            foreign_images={**images, **of_programs},
             program=program_digest(),
             at_rest=charged_costs(costs),
             host_speed=speed_of(costs.loops),
             calibration_origin=costs.source,
         )
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
+        containers = stack.enter_context(client_containers(rungs, paths, journal))
         context = HostRunContext(
             paths=paths,
             manifest=record,
@@ -114,6 +116,7 @@ def emulate(
             clock=time.monotonic_ns,
             journal=journal,
             runtime=runtime,
+            client_containers=containers,
             hold=hold,
         )
 

@@ -25,6 +25,8 @@ from emulation.run.host_share import HostShare
 from emulation.run.observation import link_checks
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
 from emulation.run.program_clients import PROGRAM_RELAY, ProgramClients
+from emulation.runtimes.client_processes import ClientProcesses
+from emulation.runtimes.client_programs import ProgramHost
 from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
 from emulation.runtimes.host_overlay import ARRIVALS_PORT, HostOverlay, broker_addresses, host_configs
@@ -140,15 +142,24 @@ class HostStart:
         if not plan.programs:
             return None
         context.doing("starting client programs")
-        namespaces = self._exits.enter_context(SiteNamespaces(plan.programs)).processes
+        of_host = [client for client, program in plan.programs.items() if program.image is None]
+        namespaces = self._exits.enter_context(SiteNamespaces(of_host)).processes
+        host_of: dict[str, ProgramHost] = dict.fromkeys(
+            of_host, ClientProcesses(context.paths, context.journal, namespaces)
+        )
+        if (containers := context.client_containers) is not None:
+            of_images = [client for client in plan.programs if client not in host_of]
+            host_of |= dict.fromkeys(of_images, containers)
+            namespaces = {**namespaces, **containers.sandboxes(of_images)}
         loopback_only(namespaces)
         config = self._write_relay(network, namespaces)
+        directory = context.paths.variant(plan.name)
         programs = ProgramClients(
             DriverProcess(PROGRAMS, config, context.paths.run_id, context.journal, PROGRAM_RELAY),
-            ClientPrograms(plan.programs, context.paths, plan.name, plan.scenario.timeline, context.journal),
+            ClientPrograms(plan.programs, host_of, directory, plan.scenario.timeline),
         )
         self._exits.enter_context(programs)
-        programs.start(namespaces)
+        programs.start()
         patience = Patience(self._connect_within)
         while not programs.ready:
             note_ended()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty
@@ -47,12 +47,11 @@ class ProgramClients:
     def status(self) -> DriverStatus:
         return self.relay.status
 
-    def start(self, namespaces: Mapping[str, int]) -> None:
-        """Starts the programs once the relay listens, each in the namespace of the given process. Raises `HostError`
-        for one that cannot be started."""
+    def start(self) -> None:
+        """Starts the programs once the relay listens. Raises `HostError` for one that cannot be started."""
         self.relay.begun.wait()
         self._check_relay()
-        self.programs.start(namespaces)
+        self.programs.start()
 
     @property
     def ready(self) -> bool:

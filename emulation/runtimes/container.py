@@ -31,8 +31,7 @@ from emulation.host.protocol_image import image_for
 from emulation.host.run_paths import RunPaths
 from emulation.host.system_image import system_image
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.network.nodes import IPV6_SETTINGS
-from emulation.runtimes.containers import Containers, docker_errors
+from emulation.runtimes.containers import Containers, docker_errors, scratch_of
 from emulation.runtimes.deployed_systems import ADAPTER_MODULE, parts_of
 from emulation.runtimes.foreign import environment_of_contract, keeps_log, remedy_for
 from emulation.runtimes.foreign_images import ForeignImage, looked_at
@@ -45,10 +44,6 @@ from record.files import log_file
 from topology.link_properties import BrokerId
 
 CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/logs", "/var/lib/brokerlab"
-SCRATCH_MOUNT = "/tmp"  # noqa: S108 - within a container
-
-_SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
-"""A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 
 _CPU_PERIOD = 100_000
 """Microseconds after which a quota is refilled: the kernel's default."""
@@ -84,25 +79,25 @@ class ContainerRuntime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._processes.clear()
-        self._containers.finish_calls()  # what an interrupted call still makes would come after its removal
+        self._containers.calls.finish()  # what an interrupted call still makes would come after its removal
         try:
-            self._containers.each(self._containers.remove, [self._name(broker) for broker in self._sandboxes])
+            self._containers.calls.each(self._containers.remove, [self._name(broker) for broker in self._sandboxes])
         finally:
             try:
-                self._containers.each(self._containers.remove, list(self._sandboxes.values()))
+                self._containers.calls.each(self._containers.remove, list(self._sandboxes.values()))
             finally:
                 self._sandboxes.clear()
-                self._containers.finish_calls()
+                self._containers.calls.finish()
                 self._storage.remove()
 
     def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
         surplus = [broker for broker in self._sandboxes if broker not in brokers]
-        self._containers.each(self._containers.remove, [self._sandboxes.pop(broker) for broker in surplus])
+        self._containers.calls.each(self._containers.remove, [self._sandboxes.pop(broker) for broker in surplus])
         missing = [broker for broker in brokers if broker not in self._sandboxes]
         for broker in missing:
             self._sandboxes[broker] = f"{self._name(broker)}-sandbox"
-        self._containers.each(self._create_sandbox, missing)
-        pids = self._containers.each(lambda broker: self._containers.pid(self._sandboxes[broker]), brokers)
+        self._containers.calls.each(self._make_sandbox, missing)
+        pids = self._containers.calls.each(lambda broker: self._containers.pid(self._sandboxes[broker]), brokers)
         return dict(zip(brokers, pids, strict=True))
 
     def files(self, broker: BrokerId) -> BrokerFiles:
@@ -127,7 +122,7 @@ class ContainerRuntime:
             self._storage.provide(launch, self._run_paths.users.of(launch.broker))
             if keeps_log(launch.resources.foreign):
                 self._run_paths.provide_log(launch.broker)
-        self._containers.each(self._start_one, launches)
+        self._containers.calls.each(self._start_one, launches)
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
         # Signals go to the processes and not through Docker, which starts a program for each, and all at once, because
@@ -138,7 +133,7 @@ class ContainerRuntime:
         for broker in self._paused & stopping.keys():  # a paused one handles SIGTERM only once it goes on
             self._unpause(broker)
         await_end(list(stopping.values()), within)
-        self._containers.each(lambda broker: self._containers.end(self._name(broker)), brokers)
+        self._containers.calls.each(lambda broker: self._containers.end(self._name(broker)), brokers)
 
     def kill(self, broker: BrokerId) -> None:
         self._processes.pop(broker, None)
@@ -179,25 +174,8 @@ class ContainerRuntime:
     def _name(self, broker: BrokerId) -> str:
         return f"brokerlab-{self._run_paths.run_id}-{broker}"
 
-    def _create_sandbox(self, broker: BrokerId) -> None:
-        self._containers.run(
-            self._sandboxes[broker],
-            broker,
-            self._image,
-            ["sleep", "infinity"],
-            self._api.create_host_config(
-                network_mode="none",
-                read_only=True,
-                cap_drop=["ALL"],
-                security_opt=["no-new-privileges"],
-                pids_limit=_SANDBOX_PROCESSES,
-                mem_limit=_SANDBOX_MEMORY,
-                memswap_limit=_SANDBOX_MEMORY,
-                log_config=LogConfig(type="none"),
-                sysctls={"net.ipv6.conf.all.disable_ipv6": "1"} if IPV6_SETTINGS.exists() else {},
-            ),
-            network_disabled=True,  # else the daemon runs its own binary in each container, to set up an empty network
-        )
+    def _make_sandbox(self, broker: BrokerId) -> None:
+        self._containers.run_sandbox(self._sandboxes[broker], broker, self._image)
 
     def _start_one(self, launch: Launch) -> None:
         broker, resources, foreign = launch.broker, launch.resources, launch.resources.foreign
@@ -205,20 +183,16 @@ class ContainerRuntime:
         self._paused.discard(broker)
         self._quotas[broker] = _quota(resources.cpu)
         self._containers.remove(self._name(broker))
-        config = self._api.create_host_config(
-            network_mode=f"container:{self._sandboxes[broker]}",
-            read_only=True,
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
-            pids_limit=resources.processes,
-            mem_limit=resources.memory,
-            memswap_limit=resources.memory,  # none to swap to, where Docker would give as much again
+        config = self._containers.confined(
+            f"container:{self._sandboxes[broker]}",
+            processes=resources.processes,
+            memory=resources.memory,
             cpu_period=_CPU_PERIOD,
             cpu_quota=self._quotas[broker],
             ulimits=[Ulimit(name="fsize", soft=resources.log_bytes, hard=resources.log_bytes)],
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
             mounts=self._mounts(launch),
-            tmpfs={SCRATCH_MOUNT: f"size={foreign.scratch},mode=1777,exec"} if foreign and foreign.scratch else None,
+            tmpfs=scratch_of(foreign.scratch if foreign else 0),
         )
         self._containers.run(self._name(broker), broker, *self._program(launch), config, environment=environment)
         pid = self._containers.pid(self._name(broker))
@@ -245,7 +219,7 @@ class ContainerRuntime:
             image = resources.image or self._images[launch.config.protocol]
             return image, ["python", "-m", BROKER_PROGRAM, config]
         found = self._foreign_images[_name_of(resources.foreign)]
-        return resources.foreign.image or found.identifier, found.command(resources.foreign, config)
+        return resources.foreign.image or found.identifier, found.command(resources.foreign.command, config)
 
     def _look_at_foreign(self, launches: Sequence[Launch]) -> None:
         """Looks at images that are not brokerlab's, before any broker is started."""

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import docker
 import docker.errors
+from docker.types import LogConfig
 
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.run_paths import RunPaths
+from emulation.host.side_by_side import SideBySide
+from emulation.network.nodes import IPV6_SETTINGS
 from record.errors import HostError
-from topology.link_properties import BrokerId
 
 RUN_LABEL = "brokerlab.run"
-BROKER_LABEL = "brokerlab.broker"
+OWNER_LABEL = "brokerlab.owner"
+"""Label with the name of the broker, or the client program, whose container it is."""
+SCRATCH_MOUNT = "/tmp"  # noqa: S108 - within a container
 
 _PARALLEL = 8
 """Docker requests at a time; more only queue up in the daemon."""
-
-Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
+_SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
+"""A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 
 
 class Containers:
@@ -33,12 +35,37 @@ class Containers:
         self._api: Any = client.api
         self._run_paths = run_paths
         self._journal = journal
-        self._pool = _pool()
+        self.calls = SideBySide(_PARALLEL, "docker")
+
+    def run_sandbox(self, name: str, owner: str, image: str) -> None:
+        """Makes and starts a container that does nothing but hold a network namespace, without any network in it."""
+        config = self.confined(
+            "none",
+            processes=_SANDBOX_PROCESSES,
+            memory=_SANDBOX_MEMORY,
+            log_config=LogConfig(type="none"),
+            sysctls={"net.ipv6.conf.all.disable_ipv6": "1"} if IPV6_SETTINGS.exists() else {},
+        )
+        # Else the daemon runs its own binary in each container, to set up an empty network.
+        self.run(name, owner, image, ["sleep", "infinity"], config, network_disabled=True)
+
+    def confined(self, network: str, *, processes: int, memory: int, **further: object) -> object:
+        """The settings of a container without privileges; `network` is the mode of its network in Docker's terms."""
+        return self._api.create_host_config(
+            network_mode=network,
+            read_only=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            pids_limit=processes,
+            mem_limit=memory,
+            memswap_limit=memory,  # none to swap to, where Docker would give as much again
+            **further,
+        )
 
     def run(
         self,
         name: str,
-        broker: BrokerId,
+        owner: str,
         image: str,
         command: list[str],
         host_config: object,
@@ -46,9 +73,10 @@ class Containers:
         environment: Mapping[str, str] = MappingProxyType({}),
         **options: object,
     ) -> None:
-        """Makes and starts a container of a broker; `environment` is what it has besides its image's and the run."""
+        """Makes and starts a container with the user of its owner; `environment` is what it has besides its image's and
+        the run."""
         self._journal.creating(Resource.CONTAINER, name)
-        user = self._run_paths.users.of(broker)
+        user = self._run_paths.users.of(owner)
         with docker_errors(f"start container {name}"):
             self._api.create_container(
                 image,
@@ -56,7 +84,7 @@ class Containers:
                 command=command[1:],
                 name=name,
                 user=f"{user}:{user}",
-                labels={"brokerlab": "1", RUN_LABEL: self._run_paths.run_id, BROKER_LABEL: broker},
+                labels={"brokerlab": "1", RUN_LABEL: self._run_paths.run_id, OWNER_LABEL: owner},
                 environment={**environment, RUN_VARIABLE: self._run_paths.run_id},
                 detach=True,
                 host_config=host_config,
@@ -88,22 +116,10 @@ class Containers:
             raise HostError(f"cannot remove container {name}: {explain(error)}") from error
         self._journal.removed(Resource.CONTAINER, name)
 
-    def each(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
-        """Calls side by side; all are awaited, then the first failure is raised."""
-        futures = [self._pool.submit(function, item) for item in items]
-        failures = [failure for future in futures if (failure := future.exception()) is not None]
-        if failures:
-            raise failures[0]
-        return [future.result() for future in futures]
 
-    def finish_calls(self) -> None:
-        """Returns when all calls of `each` that have begun are done; those that wait are not made."""
-        self._pool.shutdown(cancel_futures=True)
-        self._pool = _pool()
-
-
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
+def scratch_of(size: int) -> Mapping[str, str] | None:
+    """The file system in memory at `/tmp` of a container, of that many bytes; None for 0."""
+    return {SCRATCH_MOUNT: f"size={size},mode=1777,exec"} if size else None
 
 
 class docker_errors:  # noqa: N801 - used as a verb's context

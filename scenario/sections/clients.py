@@ -18,11 +18,11 @@ from pydantic import (
 )
 
 from record.unread import UnreadPolicy
-from scenario.sections.brokers import Command, Environment, Memory, command_beside
+from scenario.sections.brokers import Command, Environment, Image, Memory, command_beside
 from scenario.sections.roaming import Roaming
 from scenario.sections.section import AlsoWritten, BrokerName, Count, Name, Section
 from scenario.sections.topology.links import WireSection
-from scenario.sections.units import MESSAGE_RATE
+from scenario.sections.units import MESSAGE_RATE, Size
 from topology.link_properties import Link
 from topology.links import LinkTemplates
 
@@ -136,16 +136,29 @@ class EveryBroker(AccessSection):
 class ProgramSection(Section):
     """A client that is a program of your own (docs/client-programs.md). The workload does nothing for it."""
 
-    command: Command
-    """Command that starts it, on this host, with `./` as in the scenario's folder."""
+    image: Image | None = None
+    """Image of its container. Without it, the program is one of this host."""
+    command: Command | None = None
+    """Command that starts it: one of this host, with `./` as in the scenario's folder. With `image`, one of the image,
+    whose own entry point and command are the default."""
     environment: Environment = Field(default_factory=dict)
     """Variables in its environment, besides those that tell it its name and its broker."""
     memory: Memory = None
     """Memory limit; 512 MiB without it."""
     processes: Count | None = None
     """Largest number of its processes, threads included; 64 without it."""
+    scratch: Size | None = None
+    """Size of a file system in memory at `/tmp` of its container; none without it."""
 
     _beside = field_validator("command")(command_beside)
+
+    @model_validator(mode="after")
+    def _starts_something(self) -> ProgramSection:
+        if self.image is None and self.command is None:
+            raise ValueError("command: is missing; give the command of a program on this host, or an `image`")
+        if self.image is None and self.scratch is not None:
+            raise ValueError("scratch: is for a program in a container; give its `image`, or remove it")
+        return self
 
 
 class Clients(Section):
@@ -157,7 +170,7 @@ class Clients(Section):
     """Sites of each broker: `{sites: 2, delay: 10ms..40ms}`."""
     programs: dict[ProgramNames, ProgramSection] = Field(default_factory=dict)
     """Clients that are programs of your own, by name or range, each at a site that lists it:
-    `S1..S20: {command: [./subscriber]}`."""
+    `S1..S20: {command: [./subscriber]}`, or `S1..S20: {image: my/subscriber}`."""
     roaming: Roaming | None = None
     """Moves of sites at a rate: `{rate: 2/min, to: neighbours, away: 100ms..2s}`; single ones are in `faults`."""
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -15,7 +16,6 @@ from pathlib import Path
 from broker_service.client_library.client import Client, Session
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
-from broker_service.language.notation import parse_composite
 from broker_service.messages import Operation
 
 QUOTES = Subscription((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
@@ -44,6 +44,8 @@ async def acknowledge_what_has_not_come(_client: Client, session: Session) -> No
 
 async def compose(client: Client, _session: Session) -> None:
     """Asks for pairs of a high quote and a low one besides."""
+    from broker_service.language.notation import parse_composite  # images of the tests lack what it needs
+
     pattern = parse_composite("{[class,eq,'STOCK'],[close,>,20]}&{[class,eq,'STOCK'],[close,<,20]}")
     await client.subscribe("pairs", CompositeSubscription(pattern, within=500_000_000))
 
@@ -83,6 +85,21 @@ def reach(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=1).close()
 
 
+async def write_to_root(_client: Client, _session: Session) -> None:
+    await asyncio.to_thread(Path("/kept").write_text, "this")
+
+
+async def take_memory(_client: Client, _session: Session) -> None:
+    bytearray(1 << 30).count(b"x")
+
+
+async def fork_without_end(_client: Client, _session: Session) -> None:
+    """Starts processes as long as it may, and goes on."""
+    with contextlib.suppress(OSError):
+        while True:
+            await asyncio.create_subprocess_exec("sleep", "3600")
+
+
 _MADE = (
     crash,
     crash_between_acknowledgements,
@@ -91,6 +108,9 @@ _MADE = (
     speak_for_another,
     stay,
     escape,
+    write_to_root,
+    take_memory,
+    fork_without_end,
 )
 DEFECTS = {made.__name__: made for made in _MADE}
 

@@ -6,11 +6,13 @@
 // 3. What is not acknowledged is sent again on the next stream, with the same numbers, behind the declarations.
 // 4. Notifications are numbered, because the first frame asks for it, and acknowledged once they are processed.
 'use strict';
+const crypto = require('node:crypto');
+const fs = require('node:fs');
 const path = require('node:path');
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
 
-const OF_CONTRACT = path.join(__dirname, '../../../proto');
+const OF_CONTRACT = ['proto', '../../../proto'].map((place) => path.join(__dirname, place)).find(fs.existsSync);
 const options = { includeDirs: [OF_CONTRACT], keepCase: true, defaults: true, oneofs: true, longs: Number, enums: String };
 const defined = loader.loadSync(['broker.proto', 'content.proto'], options);
 const named = (name) => defined[`brokerlab.v1.${name}`];
@@ -19,7 +21,8 @@ const AGAIN_AFTER = 200;  // ms
 
 class Watcher {
   constructor(address, name, limit) {
-    Object.assign(this, { name, limit, number: 0, alerts: 0, session: `${name}-${process.pid}`, unacknowledged: [] });
+    const session = `${name}-${crypto.randomUUID()}`;  // a process in a container has the same number in each life
+    Object.assign(this, { name, limit, session, number: 0, alerts: 0, unacknowledged: [] });
     this.broker = new Broker(address, grpc.credentials.createInsecure());
   }
 

@@ -18,6 +18,7 @@ from emulation.host.journal import Journal
 from emulation.host.processes import ProcessIdentity, await_stop, processes_of_run, processes_started_with
 from emulation.host.run_paths import RunPaths
 from emulation.run.client_programs import ClientPrograms
+from emulation.runtimes.client_processes import ClientProcesses
 from record.exit_codes import ExitCode
 from scenario.sections.clients import ProgramSection
 from scenario.sections.timeline import Timeline
@@ -180,8 +181,9 @@ def test_a_program_is_ended_frozen_and_started_again_with_all_that_it_has_starte
     def processes() -> list[ProcessIdentity]:
         return list(processes_started_with("BROKERLAB_PROGRAM", "run/S1"))
 
-    with ClientPrograms(sections, paths, "base", timeline, journal) as programs:
-        programs.start(dict.fromkeys(sections, os.getpid()))
+    host = ClientProcesses(paths, journal, dict.fromkeys(sections, os.getpid()))
+    with ClientPrograms(sections, dict.fromkeys(sections, host), paths.variant("base"), timeline) as programs:
+        programs.start()
         while len(before := processes()) < 2:
             pass
         programs.pause(["S1", "another"])

@@ -9,7 +9,6 @@ import docker.errors
 import pytest
 
 from emulation.runtimes.foreign_images import ForeignImage, looked_at
-from emulation.runtimes.interface import ForeignProgram
 from record.errors import HostError
 
 
@@ -21,16 +20,18 @@ def _client(**image: Any) -> Any:
 
 def test_the_entry_point_comes_before_the_command_and_the_configuration_last() -> None:
     image = looked_at(_client(Config={"Entrypoint": ["/broker"], "Cmd": ["--help"]}), "mine")
-    assert image == ForeignImage("sha256:1", ("/broker",))
-    assert image.command(ForeignProgram(level=1, image="mine"), "/c.json") == ["/broker", "/c.json"]
-    given = ForeignProgram(level=1, image="mine", command=("/other", "--config"))
-    assert image.command(given, "/c.json") == ["/other", "--config", "/c.json"]
+    assert image == ForeignImage("brokers", "mine", "sha256:1", ("/broker",), ("--help",))
+    assert image.command((), "/c.json") == ["/broker", "/c.json"]
+    assert image.command(("/other", "--config"), "/c.json") == ["/other", "--config", "/c.json"]
+    assert image.command(()) == ["/broker", "--help"]
+    assert image.command(("/other",)) == ["/other"]
     assert looked_at(_client(Config={"Cmd": ["/broker"]}), "mine").entry == ("/broker",)
 
 
 def test_an_image_that_starts_nothing_is_named() -> None:
-    with pytest.raises(HostError, match="mine has neither an entry point nor a command"):
-        looked_at(_client(), "mine").command(ForeignProgram(level=1, image="mine"), "/c.json")
+    sentence = r"^clients\.programs\.S1\.image: mine has neither an entry point nor a command; give clients.programs"
+    with pytest.raises(HostError, match=sentence):
+        looked_at(_client(), "mine", "clients.programs.S1").command(())
 
 
 def test_an_image_for_other_processors_is_named() -> None:

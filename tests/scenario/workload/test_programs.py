@@ -55,7 +55,8 @@ def test_a_program_beside_the_scenario_is_found_there(tmp_path: Path) -> None:
         ({"S3": PROGRAM}, {}, "clients.programs.S3: no site lists S3; a program runs at the site that lists it"),
         ({"S1..S2": PROGRAM, "S2": PROGRAM}, {}, "clients.programs.S2: S2 has another program already"),
         ({"S2..S1": PROGRAM}, {}, "'S2..S1' is no range of clients; write S1..S20"),
-        ({"S1": {}}, {}, "clients.programs.S1.command"),
+        ({"S1": {}}, {}, "clients.programs.S1: command: is missing; give the command of a program on this host, or an"),
+        ({"S1": {**PROGRAM, "scratch": "1MiB"}}, {}, "clients.programs.S1: scratch: is for a program in a container"),
         ({"S1": PROGRAM}, {"time_dilation": "auto"}, "time_dilation: client programs cannot be rehearsed"),
         (
             {"S1": PROGRAM},
@@ -75,6 +76,19 @@ def test_the_simulator_refuses_programs_in_one_sentence() -> None:
     with pytest.raises(HostError, match=r"^clients\.programs: the simulator has no real processes to speak to"):
         plan.require_possible("simulated")
     plan.require_possible("process")
+
+
+@pytest.mark.parametrize("runtime", ["process", "simulated"])
+def test_images_are_refused_where_there_are_no_containers(runtime: str) -> None:
+    programs = {"S1..S2": {"image": "my/subscriber", "command": ["./in-the-image"]}, "T": PROGRAM, "X2": PROGRAM}
+    plan = make_plan(load_text(text(programs), "programs.yaml"))
+    (variant,) = plan.variants
+    assert variant.programs["S1"].command == ("./in-the-image",)
+    with pytest.raises(
+        HostError, match=r"^clients\.programs(\.S1\.image: only containers have an image|: the simulator)"
+    ):
+        plan.require_possible(runtime)
+    plan.require_possible("container")
 
 
 def test_a_program_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:
