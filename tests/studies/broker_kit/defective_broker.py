@@ -74,6 +74,11 @@ DEFECTS = (
     "dies of noise",
     "does not resume links",
     "does not notice dead neighbours",
+    "skips a number",
+    "numbers without being asked",
+    "begins numbers anew",
+    "ends streams for acknowledgements",
+    "takes any acknowledgement",
 )
 DEFECT = os.environ.get("DEFECT", "")
 assert not DEFECT or DEFECT in DEFECTS, DEFECT
@@ -345,6 +350,8 @@ class Session:
         self.out: asyncio.Queue[pb.BrokerFrame | None] = asyncio.Queue()
         self.waiting = 0
         self.ended = False
+        self.numbered = have("numbers without being asked")
+        self.numbers = 0
 
     async def read(self, frames: Any) -> None:
         async for data in frames:
@@ -353,6 +360,11 @@ class Session:
                 return
             if frame.session:
                 self.take_over(frame.session)
+                self.numbered |= frame.numbered
+            beyond = frame.acknowledged > self.numbers and not have("takes any acknowledgement")
+            if beyond or (frame.acknowledged and have("ends streams for acknowledgements")):
+                self.refuse()
+                return
             handled = 0
             for made in frame.requests:
                 if made.operation == pb.OPERATION_PUBLISH:
@@ -393,6 +405,7 @@ class Session:
         self.name = name
         if former is not None:
             self.last, self.rejections = former.last, former.rejections
+            self.numbers = 0 if have("begins numbers anew") else former.numbers
             former.end()
             former.out.put_nowait(None)
         if have("ignores numbers of other sessions") and names:
@@ -491,6 +504,9 @@ class Session:
             return False
         self.waiting += len(body)
         event = pb.ClientEvent(outcome=pb.OUTCOME_NOTIFIED, clients=names, id=id, body=body, hops=hops)
+        if self.numbered:
+            self.numbers += 2 if have("skips a number") and self.numbers == 1 else 1
+            event.number = self.numbers
         self.out.put_nowait(pb.BrokerFrame(events=[event]))
         return True
 

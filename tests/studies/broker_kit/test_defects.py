@@ -68,6 +68,11 @@ CAUGHT_BY = {
     "dies of noise": "bears-a-neighbour-that-sends-noise",
     "does not resume links": "loses-nothing-when-a-link-breaks",
     "does not notice dead neighbours": "sees-that-a-neighbour-has-failed",
+    "skips a number": "numbers-notifications-one-by-one",
+    "numbers without being asked": "numbers-nothing-without-being-asked",
+    "begins numbers anew": "goes-on-numbering-on-the-next-stream",
+    "ends streams for acknowledgements": "bears-acknowledgements",
+    "takes any acknowledgement": "refuses-the-acknowledgement-of-what-it-has-not-sent",
 }
 
 QUICK = ("answers out of order", "matches across types")
