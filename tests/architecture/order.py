@@ -177,7 +177,8 @@ ROOMS: Mapping[str, Floors] = {
         "bench",
         "rows",
         "display report",
-        "case_rows content_rows log_rows number_rows publication_rows request_rows start_rows status_rows stream_rows wire_rows",
+        "case_rows content_rows log_rows number_rows publication_rows request_rows start_rows status_rows stream_rows "
+        "wire_rows",
         "trial",
     ),
     "studies.conformance": _floors(
