@@ -60,5 +60,5 @@ def _delays(data: ReportData) -> Course:
 
 def _with_faults(figure: go.Figure, data: ReportData) -> str:
     """Shades the faults in a figure. Returns the words for that; empty without faults."""
-    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
+    shade_faults(figure, data.faults, data.run_starts, max((row.end_s for row in data.phases), default=0.0))
     return _SHADED if data.faults else ""

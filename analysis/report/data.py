@@ -119,6 +119,12 @@ class ReportData:
         return [fault for variant in self.summary.variants for fault in variant.faults]
 
     @property
+    def run_starts(self) -> dict[str, int]:
+        """The start of the run phase of each variant that reached it, by the run's clock."""
+        starts = {variant.name: variant.run_start for variant in self.run.variants}
+        return {name: start for name, start in starts.items() if start is not None}
+
+    @property
     def variants(self) -> list[str]:
         return [variant.name for variant in self.summary.variants]
 

@@ -174,7 +174,7 @@ def _page(data: ReportData, shown: RunsShown) -> str:
         best_effort=_best_effort_plots(data),
         connectivity=_connectivity_plot(data),
         degrees=_plots_by_variant(data, data.degrees, degree_figure, "degrees"),
-        faults=fault_rows(data.faults),
+        faults=fault_rows(data.faults, data.run_starts),
         composites=_composite_plots(data),
         placements=data.placements,
         sites=any(shown.overlay is not None and shown.overlay.sites for shown in data.replayed.values()),
@@ -272,7 +272,7 @@ def _group_rate_plots(data: ReportData) -> list[tuple[str, Markup]]:
     for number, rates in enumerate(data.group_rates):
         figure = rates_figure(rates)
         own = [fault for fault in data.faults if fault.variant == rates.variant]
-        shade_faults(figure, own, float(max(map(len, rates.counts), default=0)))
+        shade_faults(figure, own, data.run_starts, float(max(map(len, rates.counts), default=0)))
         plots.append((rates.variant, embedded(figure, f"group-rates-{number}")))
     return plots
 
@@ -295,7 +295,7 @@ def _rates_plot(data: ReportData) -> Markup:
     if not data.notable.rates:
         return Markup("")
     figure = client_rates_figure(data.notable.rates, data.variants)
-    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
+    shade_faults(figure, data.faults, data.run_starts, max((row.end_s for row in data.phases), default=0.0))
     return embedded(figure, "client-rates")
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from analysis.report.figures.style import shade
 from analysis.tables.timeline import Fault
+from record.time_units import SECOND
 
 SAME_SPAN_SECONDS = 2
 """Largest difference between the start of a fault in two variants at which the figure shades it only once."""
 NAMES_SHOWN = 2
+
+RunStarts = Mapping[str, int]
+"""The start of each variant's run phase, by the run's clock."""
 
 
 @dataclass(frozen=True)
@@ -36,32 +40,38 @@ class FaultRow:
     dropped: str
 
 
-def shade_faults(figure: go.Figure, faults: Sequence[Fault], end: float) -> None:
+def shade_faults(figure: go.Figure, faults: Sequence[Fault], starts: RunStarts, end: float) -> None:
     """Shades each fault from its start until it was healed, or to `end` (seconds) where it never was."""
-    shaded: list[Fault] = []
+    shaded: list[tuple[Fault, float]] = []
     for fault in faults:
-        if fault.second is None or any(_same(fault, other) for other in shaded):
+        began = _began(fault, starts)
+        if began is None or any(_same(fault, began, *other) for other in shaded):
             continue
-        shaded.append(fault)
-        healed = end if fault.duration_s is None else fault.second + fault.duration_s
-        shade(figure, fault.second, healed, f"{fault.kind} {_names(fault.what)}")
+        shaded.append((fault, began))
+        healed = end if fault.duration_s is None else began + fault.duration_s
+        shade(figure, began, healed, f"{fault.kind} {_names(fault.what)}")
 
 
-def _same(fault: Fault, other: Fault) -> bool:
+def _began(fault: Fault, starts: RunStarts) -> float | None:
+    """Seconds from the start of the run phase; None in a variant that did not reach it."""
+    start = starts.get(fault.variant)
+    return None if start is None else (fault.began_ns - start) / SECOND
+
+
+def _same(fault: Fault, began: float, other: Fault, other_began: float) -> bool:
     """True for the same fault in two variants."""
-    if fault.variant == other.variant or fault.kind != other.kind or fault.second is None or other.second is None:
-        return False
-    return abs(fault.second - other.second) <= SAME_SPAN_SECONDS
+    of_two = fault.variant != other.variant and fault.kind == other.kind
+    return of_two and abs(began - other_began) <= SAME_SPAN_SECONDS
 
 
-def fault_rows(faults: Iterable[Fault]) -> list[FaultRow]:
+def fault_rows(faults: Iterable[Fault], starts: RunStarts) -> list[FaultRow]:
     """Rows of the table of faults, in the order given."""
     return [
         FaultRow(
             variant=fault.variant,
             kind=fault.kind,
             what=_names(fault.what),
-            when=_number(fault.second, 0),
+            when=_number(_began(fault, starts), 1),
             lasted="never healed" if fault.duration_s is None else _number(fault.duration_s, 1),
             detected=_range(fault.detected_first_s, fault.detected_last_s),
             reconnected=_number(fault.reconnected_s, 2),

@@ -15,6 +15,8 @@ HEADINGS = {WorkKind.MATCHING: "Matching delay", WorkKind.PATH_SELECTION: "Path-
 _ROW_HEIGHT = 36
 _MARGIN = 0.1
 """Decades of the axis beside the least and the greatest value."""
+_DECADES = 2
+"""Decades beyond which an axis is labelled at whole ones, because two figures are beside each other."""
 
 
 def work_of(variant: VariantSummary, work: WorkKind) -> WorkFigures | None:
@@ -53,7 +55,10 @@ def work_figure(variants: Sequence[VariantSummary], work: WorkKind) -> go.Figure
             ),
         )  # fmt: skip
     ends = [end for variant in variants for row in variant.router_work for end in (row.p50_us, row.mean_us, row.p99_us)]
-    figure.update_xaxes(**log_axis("microseconds (log)", ends), range=_range(ends))
+    shown = _range(ends)
+    figure.update_xaxes(**log_axis("microseconds (log)", ends), range=shown)
+    if shown is not None and shown[1] - shown[0] > _DECADES:
+        figure.update_xaxes(dtick=1)
     names = [variant.name for variant in reversed(variants)]
     figure.update_yaxes(categoryorder="array", categoryarray=names, automargin=True)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"l": 12})

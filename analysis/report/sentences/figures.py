@@ -47,7 +47,9 @@ def beside(found: FigureVerdict | None) -> str:
 
 def _parts(found: FigureVerdict) -> Iterator[str]:
     if found.contention_ms is not None and _is_beyond(found, found.contention_ms):
-        if found.contention_ms > 0:
+        if found.contention_ms >= found.value_ms:  # both are estimates
+            yield f"all of it {whose(found.host)}"
+        elif found.contention_ms > 0:
             yield f"of which {rounded(found.contention_ms)} are {whose(found.host)}"
         else:
             yield f"and {rounded(-found.contention_ms)} more in its replay without contention"

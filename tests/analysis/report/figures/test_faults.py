@@ -20,13 +20,16 @@ KILL = Fault(
 )  # fmt: skip
 
 
+STARTS = {"fixed": 100_000_000_000, "dynamic": 200_000_000_000}
+
+
 def fault(**changes: Any) -> Fault:
     return msgspec.structs.replace(KILL, **changes)
 
 
 def test_a_fault_becomes_a_row() -> None:
-    (row,) = fault_rows([KILL])
-    assert (row.variant, row.kind, row.what, row.when, row.lasted) == ("fixed", "kill", "B7", "10", "8.0")
+    (row,) = fault_rows([KILL], STARTS)
+    assert (row.variant, row.kind, row.what, row.when, row.lasted) == ("fixed", "kill", "B7", "10.0", "8.0")
     assert (row.detected, row.reconnected, row.recovered) == ("0.00 to 0.25", "0.77", "0.00")
     assert (row.before, row.during, row.after) == ("15.5", "–", "1,968.0")
     assert (row.late, row.excused, row.lost) == ("1,200", 14, 0)
@@ -35,10 +38,10 @@ def test_a_fault_becomes_a_row() -> None:
 
 def test_unknown_values_are_dashes() -> None:
     (row,) = fault_rows(
-        [fault(duration_s=None, detected_first_s=None, detected_last_s=None, late=None, recovered_s=None)]
+        [fault(duration_s=None, detected_first_s=None, detected_last_s=None, late=None, recovered_s=None)], STARTS
     )
     assert (row.lasted, row.detected, row.late, row.recovered) == ("never healed", "–", "–", "–")
-    (row,) = fault_rows([fault(drop_reasons=[], drop_counts=[], detected_last_s=0.004)])
+    (row,) = fault_rows([fault(drop_reasons=[], drop_counts=[], detected_last_s=0.004)], STARTS)
     assert (row.dropped, row.detected) == ("0", "0.00")
 
 
@@ -50,19 +53,19 @@ def test_unknown_values_are_dashes() -> None:
     ],
 )
 def test_many_links_are_counted(what: list[str], text: str) -> None:
-    assert fault_rows([fault(what=what)])[0].what == text
+    assert fault_rows([fault(what=what)], STARTS)[0].what == text
 
 
 def test_a_fault_is_shaded_once_for_all_variants() -> None:
     figure = blank_figure()
     faults = [
         KILL,
-        fault(second=13, duration_s=2.0),  # the same variant: another one
-        fault(variant="dynamic", second=11),
-        fault(variant="dynamic", second=11, kind="pause", duration_s=None),
-        fault(variant="dynamic", second=40),
-        fault(second=None),
+        fault(began_ns=113_500_000_000, duration_s=2.0),  # the same variant: another one
+        fault(variant="dynamic", began_ns=211_000_000_000),
+        fault(variant="dynamic", began_ns=211_900_000_000, kind="pause", duration_s=None),
+        fault(variant="dynamic", began_ns=240_000_000_000),
+        fault(variant="never ran"),
     ]
-    shade_faults(figure, faults, end=60.0)
-    assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(10, 18), (13, 15), (11, 60), (40, 48)]
+    shade_faults(figure, faults, STARTS, end=60.0)
+    assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(10, 18), (13.5, 15.5), (11.9, 60), (40, 48)]
     assert [note.text for note in figure.layout.annotations] == ["kill B7", "kill B7", "pause B7", "kill B7"]

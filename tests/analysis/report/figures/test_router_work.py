@@ -34,6 +34,8 @@ def test_axes_of_all_kinds_of_work_are_equal_and_have_room_for_all() -> None:
     assert matching == selection
     assert 10 ** matching[0] < 2
     assert 10 ** matching[1] > 5_000
+    assert work_figure(measured, WorkKind.MATCHING).layout.xaxis.dtick == 1, "labels at 2 and 5 would overlap"
+    assert work_figure(measured[:1], WorkKind.MATCHING).layout.xaxis.dtick != 1
 
 
 @pytest.mark.parametrize("work", WorkKind)

@@ -36,6 +36,11 @@ def with_figures(found: Delay, host: str | UnsetType = UNSET) -> Delay:
             "`--set time_dilation=2`",
         ),
         (
+            delay(parts(), replayed(p99=-1.0)),
+            "delay: mean 20.0 ms, median 16.0 ms, 95% within 40.0 ms, 99% within 80.0 ms, all of it this host's: "
+            "`--set time_dilation=2`",
+        ),
+        (
             delay(parts(unexplained=5.0), replayed(p50=19.0)),
             "delay: mean 20.0 ms, of which 5.0 are unexplained, median 16.0 ms, and 3.0 more in its replay without "
             "contention, 95% within 40.0 ms, 99% within 80.0 ms",
