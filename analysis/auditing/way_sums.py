@@ -175,11 +175,13 @@ class _Followed:
         notices = self._notices
         self._wait(self._publishers, np.arange(len(notices)))
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
-        for broker, own in _places(self._arrivals[at, ArrivalColumn.BROKER]):
-            self._wait_for(self._asked.subscribers_of(self._nodes[broker]), own, _TIMES_COUNTED)
+        sites, ends = notices[:, NoticeColumn.SITE], (*self._nodes, *(site.name for site in self._asked.sites))
+        beside = self._arrivals[at, ArrivalColumn.BROKER]
+        for end, own in _places(np.where(sites == NOBODY, beside, len(self._nodes) + sites)):
+            self._wait_for(self._asked.subscribers_of(ends[end]), own, _TIMES_COUNTED)
         begin = self._arrivals[at, ArrivalColumn.TIME]
         times = begin, notices[:, NoticeColumn.NOTIFIED]
-        self._access(notices[:, NoticeColumn.SITE], _to_clients, times, followed)
+        self._access(sites, _to_clients, times, followed)
         while len(followed):
             here = self._arrivals[at]
             self._wait(here[:, ArrivalColumn.BROKER], followed)

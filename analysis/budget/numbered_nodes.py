@@ -20,10 +20,10 @@ class NumberedNodes:
         relays = sorted({asked.relay_of(node) for node in asked.hosts}) or [RELAY]
         self.names = (*nodes, *relays)
         """Names, by number."""
-        self._nodes = nodes
         self._numbers = {name: number for number, name in enumerate(self.names)}
-        self._relays = self._of_each(asked.relay_of)
-        self._subscribers = self._of_each(asked.subscribers_of)
+        self._relays = self._of_each(nodes, asked.relay_of)
+        self._subscribers = self._of_each(nodes, asked.subscribers_of)
+        self._at_sites = self._of_each([site.name for site in asked.sites], asked.subscribers_of)
         self._programs = self._numbers.get(PROGRAMS, NOBODY)
         self._only_programs = np.array([asked.only_programs(site) for site in asked.sites], dtype=np.bool_)
         self._several = len(relays) > 1
@@ -42,9 +42,10 @@ class NumberedNodes:
         clients that do not publish, or, where all clients of a site are programs, the relay of these; `NOBODY` for one
         that is not known."""
         drivers = self._subscribers[brokers]
-        if not self._only_programs.any():
+        if not len(self._at_sites):
             return drivers
+        drivers = np.where(sites != NOBODY, self._at_sites[sites], drivers)
         return np.where((sites != NOBODY) & self._only_programs[sites], self._programs, drivers)
 
-    def _of_each(self, beside: Callable[[str], str]) -> Numbers:
-        return np.array([self._numbers.get(beside(node), NOBODY) for node in self._nodes], dtype=np.int64)
+    def _of_each(self, ends: Sequence[str], beside: Callable[[str], str]) -> Numbers:
+        return np.array([self._numbers.get(beside(end), NOBODY) for end in ends], dtype=np.int64)

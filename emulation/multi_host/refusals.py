@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from emulation.multi_host.placement import Placement, place_sites
 from emulation.planning.plan import VariantPlan
 from record.errors import HostError
 from scenario.faults import CountReached, FaultSchedule
 from scenario.faults.conditions import Moving
-from topology.sites import Move
+from topology.link_properties import LinkDirection
+from topology.sites import ClientHost
+
+_TOGETHER = "place both brokers on one host (`brokerlab_brokers` in the inventory), or leave --hosts out"
 
 
 def require_shareable(variant: VariantPlan, placement: Placement) -> None:
@@ -16,7 +21,7 @@ def require_shareable(variant: VariantPlan, placement: Placement) -> None:
     require_times_only(schedule)
     require_still(variant)
     require_no_programs(variant)
-    require_moves_within_hosts(schedule, {**placement, **place_sites(variant.sites, placement)})
+    require_known_whereabouts(schedule, placement, place_sites(variant.sites, placement))
 
 
 def require_times_only(schedule: FaultSchedule) -> None:
@@ -41,22 +46,21 @@ def require_no_programs(variant: VariantPlan) -> None:
         raise HostError("clients.programs: client programs run on one host only; leave --hosts out, or the programs")
 
 
-def require_moves_within_hosts(schedule: FaultSchedule, hosts: dict[str, str]) -> None:
-    """Raises `HostError` for a move from one host to another, whose clients the drivers of neither could keep.
+def require_known_whereabouts(schedule: FaultSchedule, brokers: Mapping[str, str], sites: Mapping[str, str]) -> None:
+    """Raises `HostError` for faults of sites that concern two hosts, of which only one knows where the sites are.
 
-    `hosts` are those of brokers and sites.
+    These are moves of clients to a site on another host, whose drivers do not have them, and faults of what a broker
+    sends to a site of another host. `brokers` and `sites` are the hosts of these.
     """
     for entry, condition in schedule.conditions:
-        if isinstance(condition, Moving) and (sentence := _between_hosts(condition.move, hosts)):
-            raise HostError(f"{entry.name}: {sentence}")
-
-
-def _between_hosts(move: Move, hosts: dict[str, str]) -> str:
-    """The reason why a move leads to another host, and the remedy; empty where it does not."""
-    here, there = hosts[move.host.site], hosts[move.to]
-    if here == there:
-        return ""
-    return (
-        f"{move.host} is on {here}, and {move.to} on {there}: moves stay on one host; place both brokers on one "
-        "(`brokerlab_brokers` in the inventory), or leave --hosts out"
-    )
+        match condition, condition.target:
+            case Moving(to=goal), ClientHost(name, site) if goal in sites and sites[goal] != sites[site]:
+                raise HostError(
+                    f"{entry.name}: {name} is on {sites[site]}, and site {goal} on {sites[goal]}: clients go to sites "
+                    f"on their own host; {_TOGETHER}"
+                )
+            case _, LinkDirection(source, target) if target in sites and brokers[source] != sites[target]:
+                raise HostError(
+                    f"{entry.name}: {target} is of {sites[target]}, and {source} on {brokers[source]}: its access link "
+                    f"from there has no faults; {_TOGETHER}"
+                )

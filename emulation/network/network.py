@@ -107,10 +107,10 @@ class EmulatedNetwork:
 
     def cut(self, direction: LinkDirection) -> None:
         """Drops frames that are sent in a direction from now on. Frames in flight, and the other direction, still
-        arrive."""
+        arrive. Frames that come from another host are dropped on arrival."""
         source, target = direction.source, direction.target
         self._changes[source, target] += 1
-        link, side = self._parts.direction(source, target)
+        link, side = self._parts.entrance(source, target)
         self._cut.add((source, target))
         link.cut(side)
 
@@ -118,7 +118,7 @@ class EmulatedNetwork:
         """Undoes `cut`."""
         source, target = direction.source, direction.target
         self._changes[source, target] += 1
-        link, side = self._parts.direction(source, target)
+        link, side = self._parts.entrance(source, target)
         link.restore(side)
         self._cut.discard((source, target))
 

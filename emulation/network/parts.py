@@ -127,9 +127,13 @@ class NetworkParts:
         return int(self._nodes[broker].pid)
 
     def direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
-        """The link between two brokers, and the side of the first one."""
+        """The link between two nodes, and the side of the first one, which is on this host."""
         if source in self.far:
             raise NetworkError(f"frames from {source} are shaped on host {self.far[source].name}")
+        return self.entrance(source, target)
+
+    def entrance(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
+        """The link between two nodes, or this host's half of it, and the side at which frames of a direction enter."""
         for ends, side in (((source, target), 0), ((target, source), 1)):
             if ends in self.links:
                 return self.links[ends], side

@@ -19,6 +19,7 @@ from emulation.run.hands import Hands
 from emulation.verification.seen import FaultObserver
 from emulation.verification.verifier import FaultVerifier
 from scenario.faults import FaultSchedule
+from topology.link_properties import BrokerId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,9 @@ class Deployment(Protocol):
 
     sites: LiveSites
     """The hosts of clients, once `start` has returned."""
+
+    elsewhere: frozenset[BrokerId]
+    """Brokers of the overlay that are on other hosts."""
 
     @property
     def overlay(self) -> LiveOverlay:

@@ -181,7 +181,7 @@ def _verifier(plan: VariantPlan, deployment: Deployment) -> FaultVerifier:
     changes = () if plan.evolution is None else plan.evolution.changes
     return FaultVerifier(
         deployment.schedule,
-        LinksOverTime(plan.overlay, changes, plan.sites),
+        LinksOverTime(plan.overlay, changes, plan.sites, deployment.elsewhere),
         deployment.fault_observer,
         deployment.clock,
         end=round((timeline.join + timeline.run) * SECOND),

@@ -63,6 +63,7 @@ class HostDeployment:
             longest_look=TICK,
             shortest_look=_SHORTEST_TICK,
         )
+        self.elsewhere = frozenset(broker.id for broker in plan.overlay.brokers) - share.brokers
         self.clock = context.clock
         self.hands: Hands | None = None
         self._changing = bool(self.schedule) or plan.evolution is not None or plan.scenario.timeline.held is not None

@@ -72,10 +72,10 @@ class HostStart:
         self._context.interrupt.check()
         self._context.doing(f"probing {len(self._links)} links")
         self._measured.links += link_checks(network.probe(), "before", self._measured.time_dilation)
-        for a, b in later:
-            network.remove(a, b)
         self._share.rendezvous.wait_for_all("probed", self._context.interrupt.wait)
         self._context.interrupt.check()
+        for a, b in later:
+            network.remove(a, b)
         return network
 
     def brokers(self, network: EmulatedNetwork) -> HostOverlay:

@@ -29,6 +29,7 @@ from record.errors import HostError
 from record.log import EMULATOR
 from record.time_units import SECOND
 from scenario.workload.operations import PlannedOperation
+from topology.link_properties import BrokerId
 
 _STEP = SECOND // 10
 """Virtual time that passes at most between two looks at the user and the disk."""
@@ -67,6 +68,7 @@ class SimulatedDeployment:
         """`plan` is dilated, by `time_dilation`. `speed` is seconds of the scenario that may pass in one real second;
         None for as many as the host can do. `logs` and `operations` are those of the plan by default."""
         self.schedule = plan.schedule()
+        self.elsewhere = frozenset[BrokerId]()
         self._context = context
         self._plan = plan
         self._time_dilation = time_dilation

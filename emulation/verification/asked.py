@@ -138,6 +138,8 @@ class LinksOverTime:
     changes: Sequence[LinkChange] = ()
     sites: Sequence[Site] = ()
     """Hosts of clients, as they are at the start."""
+    elsewhere: frozenset[BrokerId] = frozenset()
+    """Brokers on other hosts. Frames that these send to sites are shaped there, and cannot be looked at here."""
 
     def properties(self, direction: LinkDirection) -> LinkProperties | None:
         """The properties of a direction at the start; None for a link between brokers that is not there. A site has the
@@ -187,7 +189,7 @@ def expect(schedule: FaultSchedule, links: LinksOverTime, begun: Mapping[int, in
     moves = [condition.move for _, condition in schedule.conditions if isinstance(condition, Moving)]
     targets = dict.fromkeys(condition.target for _, condition in schedule.conditions)
     steady = {client for site in links.sites for client in site.clients} - set(_may_end(schedule))
-    unfolding = _Unfolding(targets, links, ExpectedMoves(links.sites, moves, steady))
+    unfolding = _Unfolding(targets, links, ExpectedMoves(links.sites, moves, steady, links.elsewhere))
     for time, index, change in _changes(schedule, links, begun, end):
         unfolding.apply(time, index, change)
     unfolding.lift(end)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from scenario.faults.conditions import Condition, Moving
@@ -42,8 +42,15 @@ class Whereabouts:
 class ExpectedMoves:
     """Moves of a plan, one after another."""
 
-    def __init__(self, sites: Sequence[Site], moves: Iterable[Move], steady: Iterable[str]) -> None:
-        """`moves` are all that the plan has, `steady` the clients that no fault ends."""
+    def __init__(
+        self,
+        sites: Sequence[Site],
+        moves: Iterable[Move],
+        steady: Iterable[str],
+        elsewhere: Container[BrokerId] = (),
+    ) -> None:
+        """`moves` are all that the plan has, `steady` the clients that no fault ends. What brokers `elsewhere` send is
+        not looked at."""
         self._sites = PresentSites(sites)
         self._steady = frozenset(steady)
         self._left: dict[Move, Site] = {}
@@ -56,8 +63,9 @@ class ExpectedMoves:
             direction
             for site, broker in pairs
             for direction in (LinkDirection(site, broker), LinkDirection(broker, site))
+            if direction.source not in elsewhere
         ]
-        """Both directions of all access links that sites which move have over the run."""
+        """The directions of all access links that sites which move have over the run."""
         self._there = set(first.items())
 
     def is_absent(self, direction: LinkDirection) -> bool:
@@ -124,4 +132,4 @@ class ExpectedMoves:
             return {move.host, *uncertain}
         (self._there.add if there else self._there.discard)((site.name, site.broker))
         direction = LinkDirection(site.name, site.broker)
-        return {move.host, *uncertain, direction, direction.reverse}
+        return {move.host, *uncertain, *{direction, direction.reverse}.intersection(self.directions)}

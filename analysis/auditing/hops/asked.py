@@ -93,9 +93,9 @@ class AskedVariant:
         """The relay through which the frames of a broker or a site go."""
         return on_host(RELAY, self.host_of(end))
 
-    def subscribers_of(self, broker: str) -> str:
-        """The driver of a broker's clients that do not publish."""
-        return on_host(SUBSCRIBERS, self.hosts.get(broker, ""))
+    def subscribers_of(self, end: str) -> str:
+        """The driver of the clients that do not publish beside a broker or on a site."""
+        return on_host(SUBSCRIBERS, self.host_of(end))
 
     def acknowledged(self, source: str, target: str) -> int:
         """The number of clients at a direction's end whose broker, at its source, acknowledges what they publish."""
