@@ -82,8 +82,9 @@ def test_hosts_without_a_plan_say_what_they_carry(capsys: pytest.CaptureFixture[
 
 
 def test_a_plan_that_is_for_one_host_is_refused() -> None:
-    with pytest.raises(HostError, match="moves stay on one host"):
-        found(plan("clients: {sites: {a: {broker: B1}}}\nfaults: [{at: run+1s, move: a, to: B6}]\n"))
+    sites = "clients: {sites: {a: {broker: B1, clients: [S1, S2]}, b: {broker: B6, clients: []}}}\n"
+    with pytest.raises(HostError, match="clients go to sites on their own host"):
+        found(plan(f"{sites}faults: [{{at: run+1s, move: S1, to: b}}]\n"))
 
 
 def test_sites_count_for_the_hosts_of_their_brokers() -> None:

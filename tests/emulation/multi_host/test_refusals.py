@@ -31,7 +31,13 @@ def planned(more: str = "") -> VariantPlan:
 
 
 def test_clients_on_sites_and_their_faults_are_shared() -> None:
-    faults = "faults: [{at: run+1s, crash: oslo, for: 1s}, {at: run+4s, move: oslo, to: B1}]\n"
+    faults = """
+faults:
+  - {at: run+1s, crash: oslo, for: 1s}
+  - {at: run+1s, link_down: oslo-B2, for: 1s}
+  - {at: run+4s, move: oslo, to: B3}
+  - {at: run+5s, link_down: oslo->B3, for: 1s}
+"""
     require_shareable(planned(), PLACEMENT)
     require_shareable(planned(SITES + faults), PLACEMENT)
 
@@ -42,10 +48,22 @@ def test_client_programs_are_refused() -> None:
         require_shareable(planned(programs), PLACEMENT)
 
 
-@pytest.mark.parametrize(("fault", "where"), [("oslo, to: B3", "B3 on h2"), ("S1, to: rome", "rome on h2")])
-def test_moves_to_another_host_are_refused(fault: str, where: str) -> None:
-    variant = planned(f"{SITES}faults: [{{at: run+1s, move: {fault}}}]\n")
-    with pytest.raises(HostError, match=rf"faults\[0\]\.move: \w+ is on h1, and {where}: moves stay on one host"):
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        (
+            "{at: run+1s, move: S1, to: rome}",
+            r"faults\[0\]\.move: S1 is on h1, and site rome on h2: clients go to sites on their own host; place both",
+        ),
+        (
+            "{at: run+1s, move: oslo, to: B3}, {at: run+3s, degrade: B3->oslo, delay: 9ms}",
+            r"faults\[1\]\.degrade: oslo is of h1, and B3 on h2: its access link from there has no faults; place both",
+        ),
+    ],
+)
+def test_faults_that_two_hosts_would_have_to_know_of_are_refused(faults: str, message: str) -> None:
+    variant = planned(f"{SITES}faults: [{faults}]\n")
+    with pytest.raises(HostError, match=message):
         require_shareable(variant, PLACEMENT)
     require_shareable(variant, dict.fromkeys(PLACEMENT, "h1"))
 

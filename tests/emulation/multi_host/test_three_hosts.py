@@ -46,6 +46,8 @@ clients:
     berlin: {broker: B3, delay: 8ms, jitter: 0.5ms, to_clients: {delay: 12ms}}
     slow: {broker: B6, delay: 3ms, reads: 20/s}
 """
+FURTHER_FAULTS = """for: 1s}, {at: run+1s, crash: berlin, for: 1s},
+  {at: run+1s, move: market, to: B3, away: 200ms, handover: announced}]"""
 SCENARIO_OF_TWO = SCENARIO.replace("brokers: 6", "brokers: 2").replace("B2-B3", "B1-B2").replace("run: 3s", "run: 300s")
 """A scenario on the first two hosts alone, with a run phase that ends only when the run is killed."""
 DEFECTIVE_PROTOCOL = """
@@ -109,7 +111,7 @@ DEFECT_SENTENCE = (
 
 def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Laboratory, tmp_path: Path) -> None:
     scenario, out = tmp_path / "six.yaml", tmp_path / "runs"
-    scenario.write_text(SCENARIO.replace("for: 1s}]", "for: 1s}, {at: run+1s, crash: berlin, for: 1s}]") + SITES)
+    scenario.write_text(SCENARIO.replace("for: 1s}]", FURTHER_FAULTS) + SITES)
     code, said = laboratory.control(
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
     )
@@ -132,12 +134,21 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
 
     fidelity = json.loads((run / "fidelity.json").read_bytes())["variants"][0]
     probed = {(link["a"], link["b"]) for link in fidelity["links"] if link["phase"] == "before"}
-    links = [("market", "B1"), ("berlin", "B3"), ("slow", "B6"), *((f"B{n}", f"B{n + 1}") for n in range(1, 6))]
+    links = [
+        ("market", "B1"),
+        ("market", "B3"),
+        ("berlin", "B3"),
+        ("slow", "B6"),
+        *((f"B{n}", f"B{n + 1}") for n in range(1, 6)),
+    ]
     assert probed == {*links, *((b, a) for a, b in links)}
     (clocks,) = (check for check in fidelity["checks"] if check["name"] == "clocks")
     assert 0 < clocks["value"] < 1000
     faults = [line for log in run.glob("logs/emulator@*.jsonl") for line in log.read_text().splitlines()]
-    assert sorted(json.loads(line)["peer"] for line in faults if '"fault"' in line) == ["B2->B3", "B3->B2", "berlin"]
+    struck = sorted(json.loads(line)["peer"] for line in faults if '"fault"' in line)
+    assert struck == ["B2->B3", "B3->B2", "berlin", "market"]
+    clients = [line for log in run.glob("logs/*scribers@h1.jsonl") for line in log.read_text().splitlines()]
+    assert any('"peer":"B3"' in line and '"notified"' in line for line in clients), "market is at a broker of h2"
     happened = [check for check in fidelity["checks"] if check["name"].startswith(UNHAPPENED)]
     assert {check["name"]: check["verdict"] for check in happened} == {
         f"{UNHAPPENED} ({host})": FidelityVerdict.VALID for host in ("h1", "h2")

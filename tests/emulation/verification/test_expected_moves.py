@@ -32,9 +32,10 @@ seed: 4
 """
 
 
-def stages() -> list[tuple[float, float | None, str, Whereabouts | bool | None]]:
+def stages(*elsewhere: str) -> list[tuple[float, float | None, str, Whereabouts | bool | None]]:
     (plan,) = make_plan(load_text(SCENARIO, "moves")).variants
-    expected = expect(plan.schedule(), LinksOverTime(plan.overlay, (), plan.sites), {}, 12 * SECOND)
+    links = LinksOverTime(plan.overlay, (), plan.sites, frozenset(elsewhere))
+    expected = expect(plan.schedule(), links, {}, 12 * SECOND)
     found = []
     for stage in expected.stages:
         if isinstance(stage.state, ClientsState) and stage.state.away is None:
@@ -62,6 +63,10 @@ def test_a_site_is_to_leave_at_the_begin_and_to_arrive_at_the_end_of_a_hard_hand
         (3.0, 10.0, "arrival over berlin->B3", False),
         (3.0, 10.0, "arrival over B3->berlin", False),
     ]
+
+
+def test_only_what_brokers_of_this_host_send_to_sites_is_looked_at() -> None:
+    assert [stage for stage in stages() if "B3->" not in stage[2]] == stages("B3")
 
 
 def test_a_client_that_goes_to_another_site_is_counted_there_and_not_where_it_was() -> None:

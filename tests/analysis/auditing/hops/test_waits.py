@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -157,6 +159,13 @@ def test_a_site_has_the_driver_and_the_relay_of_its_brokers_host(node: str, told
     asked = AskedVariant(links={}, sites=(SITE,), processors=held, hosts={"A": "h1", "B": "h2"})
     found = waits_of("B", "far", arrived - 30 * MILLISECOND, arrived, asked)
     assert (bool(found.disturbed[0]), bool(found.at_most[0])) == (told, told)
+
+
+def test_clients_keep_their_driver_at_a_broker_on_another_host() -> None:
+    asked = AskedVariant(links={}, sites=(SITE, replace(SITE, broker="A")), hosts={"A": "h1", "B": "h2"})
+    nodes = NumberedNodes(("A", "B", "subscribers@h1", "subscribers@h2"), asked)
+    found = nodes.notified(np.array([0, 0, 0, 1]), np.array([0, 1, NOBODY, 0]))
+    assert found.tolist() == [3, 3, 2, 3]
 
 
 @pytest.mark.parametrize(
