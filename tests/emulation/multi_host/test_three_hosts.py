@@ -42,8 +42,8 @@ timeline: {join: 3s, run: 3s, drain: 4s, withdraw: 10s}
 SITES = """
 clients:
   sites:
-    market: {broker: B1, delay: 5ms}
-    berlin: {broker: B3, delay: 8ms, jitter: 0.5ms, to_clients: {delay: 12ms}}
+    market: {broker: B1, clients: [P1, S2, S5], delay: 5ms}
+    berlin: {broker: B3, clients: [S1, S4], delay: 8ms, jitter: 0.5ms, to_clients: {delay: 12ms}}
     slow: {broker: B6, delay: 3ms, reads: 20/s}
 """
 FURTHER_FAULTS = """for: 1s}, {at: run+1s, crash: berlin, for: 1s},
