@@ -52,6 +52,12 @@ def less_tunnel_delay(names: LinkNames, asked: LinkProperties, peer: Peer) -> Li
     return replace(asked, delay=max(0.0, asked.delay - peer.delay))
 
 
+def require_near(source: BrokerId, far: Mapping[BrokerId, Peer]) -> None:
+    """Raises `NetworkError` for a node on another host, which shapes the frames that this one sends."""
+    if source in far:
+        raise NetworkError(f"frames from {source} are shaped on host {far[source].name}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTunnels:
     """The connection of this host's brokers with those of other hosts."""

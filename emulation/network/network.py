@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from emulation.network.host_tunnels import HostTunnels, less_tunnel_delay
+from emulation.network.host_tunnels import HostTunnels, less_tunnel_delay, require_near
 from emulation.network.model import ChangeJournal, LinkDriver, NetworkLinkEnd
 from emulation.network.probing.messages import DirectionSamples
 from emulation.network.probing.probes import DirectionSpec, LinkProbe, probe_fault, probe_idle, probe_under_load
@@ -99,6 +99,7 @@ class EmulatedNetwork:
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
         """Changes the properties of frames that are sent in a direction from now on; frames in flight keep theirs."""
         source, target = direction.source, direction.target
+        require_near(source, self._far)
         self._changes[source, target] += 1
         link, side = self._parts.direction(source, target)
         peer = self._far.get(target)
@@ -110,7 +111,7 @@ class EmulatedNetwork:
         arrive. Frames that come from another host are dropped on arrival."""
         source, target = direction.source, direction.target
         self._changes[source, target] += 1
-        link, side = self._parts.entrance(source, target)
+        link, side = self._parts.direction(source, target)
         self._cut.add((source, target))
         link.cut(side)
 
@@ -118,7 +119,7 @@ class EmulatedNetwork:
         """Undoes `cut`."""
         source, target = direction.source, direction.target
         self._changes[source, target] += 1
-        link, side = self._parts.entrance(source, target)
+        link, side = self._parts.direction(source, target)
         link.restore(side)
         self._cut.discard((source, target))
 
@@ -149,6 +150,7 @@ class EmulatedNetwork:
         link.
         """
         source, target = direction.source, direction.target
+        require_near(source, self._far)
         self._changes[source, target] += 1
         link, side = self._parts.direction(source, target)
         (self._damaging.add if share else self._damaging.discard)((source, target))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from mininet.log import lg
 
 from emulation.host.journal import Resource
-from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
+from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer, require_near
 from emulation.network.inter_host_links import ExchangeNode, half
 from emulation.network.links import PlainLink, UserspaceLink
 from emulation.network.model import ChangeJournal, LinkDriver, LinkNames, NetworkError, NetworkLinkEnd, name_links
@@ -127,13 +127,7 @@ class NetworkParts:
         return int(self._nodes[broker].pid)
 
     def direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
-        """The link between two nodes, and the side of the first one, which is on this host."""
-        if source in self.far:
-            raise NetworkError(f"frames from {source} are shaped on host {self.far[source].name}")
-        return self.entrance(source, target)
-
-    def entrance(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
-        """The link between two nodes, or this host's half of it, and the side at which frames of a direction enter."""
+        """The link between two nodes, or this host's half of it, and the side at which frames from the first enter."""
         for ends, side in (((source, target), 0), ((target, source), 1)):
             if ends in self.links:
                 return self.links[ends], side
@@ -141,6 +135,7 @@ class NetworkParts:
 
     def spec(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> DirectionSpec:
         """The direction between two brokers, to be probed for these properties."""
+        require_near(source, self.far)
         link, side = self.direction(source, target)
         addresses = link.names.addresses
         peer, tunnels = self.far.get(target), self._tunnels
