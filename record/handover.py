@@ -43,18 +43,28 @@ class MoveCost(msgspec.Struct, frozen=True, kw_only=True):
     loses: MoveLoss = MoveLoss.UNSETTLED
     doubles: bool = False
     """True where a client may get a publication once from each of the two brokers."""
+    reorders: bool = False
+    """True where the promised order holds for what each of the two brokers delivers, and not for both together."""
 
 
 MoveCosts = Mapping[Handover, MoveCost]
 
-CLIENTS_MOVE_ALONE: MoveCosts = {
+MATCHED_ON_ARRIVAL: MoveCosts = {
+    Handover.UNANNOUNCED: MoveCost(doubles=True),
+    Handover.ANNOUNCED: MoveCost(doubles=True),
+    Handover.MAKE_BEFORE_BREAK: MoveCost(doubles=True, reorders=True),
+}
+"""The cost to a protocol that knows nothing of moves, and whose brokers match publications when these arrive: the old
+broker keeps nothing for a client that has left, and the new one serves it as any client that subscribes. A client that
+is at its new broker ahead of a publication that it has got already gets it again there."""
+CHOSEN_BY_THE_FIRST_BROKER: MoveCosts = {
     Handover.UNANNOUNCED: MoveCost(),
     Handover.ANNOUNCED: MoveCost(),
-    Handover.MAKE_BEFORE_BREAK: MoveCost(doubles=True),
+    Handover.MAKE_BEFORE_BREAK: MoveCost(doubles=True, reorders=True),
 }
-"""The cost to a protocol that knows nothing of moves: the old broker keeps nothing for a client that has left, and the
-new one serves it as any client that subscribes. A publication passes each broker once, so that one which the old broker
-has delivered was past the new one before the client came there, unless the client had both sessions."""
+"""The cost to a protocol that knows nothing of moves, and whose publications carry the subscriptions that they are for,
+as the publisher's broker chose them: a subscription that is made at the new broker is for later publications alone, so
+that none comes from both brokers unless the client had both subscriptions when it was made."""
 
 
 class PlannedMoves(msgspec.Struct, frozen=True, kw_only=True):

@@ -80,6 +80,8 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     doubled: bool = False
     """True where the client got it once from each of two brokers, between which it moved by a handover that may double
     it."""
+    handovers: int = 0
+    """The handovers which may cost the promised order that the client had behind it when it got it first."""
     duties: list[Duty] = []
     """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
 

@@ -135,23 +135,24 @@ def _with_order(
     of_publisher: Iterable[JudgedPublication],
 ) -> Iterator[tuple[JudgedPublication, PublicationOutcome, _Order]]:
     """The outcomes of a publisher's publications, the latest first: a notification was overtaken when it came after the
-    first arrival of a later publication."""
-    first_of_any: dict[str, _Moment] = {}
-    first_on_tree: dict[tuple[str, int], _Moment] = {}
+    first arrival of a later publication, with as many handovers behind it that may cost the order."""
+    first_of_any: dict[tuple[str, int], _Moment] = {}
+    first_on_tree: dict[tuple[str, int, int], _Moment] = {}
     for judged in of_publisher:
         for outcome in judged.outcomes:
-            later = first_of_any.get(outcome.client, _NEVER)
+            of_client = outcome.client, outcome.handovers
+            later = first_of_any.get(of_client, _NEVER)
             if not outcome.receipts or judged.published is None:
                 yield judged, outcome, _Order(later, False, False)
                 continue
             arrived = _moment(outcome.receipts[0])
             reordered = False
             if judged.tree is not None and outcome.right is Right.MUST and not outcome.struck:
-                on_tree = outcome.client, judged.tree
+                on_tree = *of_client, judged.tree
                 later_on_tree = first_on_tree.get(on_tree, _NEVER)
                 reordered = later_on_tree < arrived
                 first_on_tree[on_tree] = min(arrived, later_on_tree)
-            first_of_any[outcome.client] = min(arrived, later)
+            first_of_any[of_client] = min(arrived, later)
             yield judged, outcome, _Order(later, later < arrived, reordered)
 
 

@@ -220,7 +220,7 @@ class ShareReader:
                 place = places[client] = self.events.number_of(Place(variant, Event.NOTIFIED, broker, client=client))
             self.events.add(place, record, position)
         if record.position is not None and record.stream is not None:
-            piece = StreamPiece(variant, client, record.stream, self._block.file, self._block.offset)
+            piece = StreamPiece(variant, client, broker or "", record.stream, self._block.file, self._block.offset)
             self._tally.streams.of(piece).append(record.position)
 
     def _read_delivered(

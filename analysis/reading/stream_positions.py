@@ -2,7 +2,8 @@
 
 A routing protocol may give each publication a stream and a position in it, the same for all clients. Then two clients
 get two publications of a stream in the same order, whichever clients published them, if no client gets a position
-after a later one. The positions are kept at eight bytes each, because a piece of a log does not hold earlier ones.
+after a later one from one broker. From its next broker a client that moves may get what it has got before. The
+positions are kept at eight bytes each, because a piece of a log does not hold earlier ones.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class StreamPiece(NamedTuple):
 
     variant: int
     client: str
+    broker: str
+    """The broker that notified the client, which is another one after a move."""
     stream: str
     file: str
     offset: int
@@ -46,9 +49,9 @@ class StreamPositions(Series[StreamPiece]):
         super().__init__(StreamPiece)
 
     def falls(self, variant: int) -> Iterator[Fall]:
-        """The notifications of a variant that came too late, by client and stream, in the order of notification."""
+        """The notifications of a variant that came too late, by client, broker and stream, in order."""
         pieces = sorted(piece for piece in self.by_key if piece.variant == variant)
-        for (client, stream), got in groupby(pieces, lambda piece: (piece.client, piece.stream)):
+        for (client, _, stream), got in groupby(pieces, lambda piece: (piece.client, piece.broker, piece.stream)):
             positions = np.concatenate([np.frombuffer(self.by_key[piece], dtype=np.int64) for piece in got])
             highest = np.maximum.accumulate(positions)
             for place in np.flatnonzero(positions < highest).tolist():

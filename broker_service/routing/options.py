@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
-from record.handover import CLIENTS_MOVE_ALONE, MoveCosts
+from record.handover import MATCHED_ON_ARRIVAL, MoveCosts
 from record.promises import Promises
 
 MOST_PREPARED = 16 << 20
@@ -107,7 +107,7 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     @property
     def moves(self) -> MoveCosts:
         """The cost of moves of clients from one broker to another, by which the oracle judges them."""
-        return CLIENTS_MOVE_ALONE
+        return MATCHED_ON_ARRIVAL
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Computes once, before the brokers start, what each router finds as `RouterContext.prepared`.

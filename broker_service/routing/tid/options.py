@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from broker_service.routing.options import ProtocolOptions
+from record.handover import CHOSEN_BY_THE_FIRST_BROKER, MoveCosts
 from record.promises import Order, Promises
 
 
@@ -48,6 +49,11 @@ class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     def promises(self) -> Promises:
         """One tree is one path to each subscriber, and links keep order; dynamic routing changes paths at any time."""
         return Promises(order=Order.ADVERTISEMENT if self.publications == "fixed" else Order.NONE)
+
+    @property
+    def moves(self) -> MoveCosts:
+        """A publication carries the subscriptions whose trees it travels on from its first broker."""
+        return CHOSEN_BY_THE_FIRST_BROKER
 
     @property
     def follows_load(self) -> bool:

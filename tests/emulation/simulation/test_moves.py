@@ -13,19 +13,20 @@ from broker_service.client_library.client_requests import ClientRequests
 from broker_service.core.session import Session
 from broker_service.messages import BrokerFrame
 from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.tid.options import TidOptions
 from emulation.planning.plan import make_plan
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.run import simulate
 from emulation.simulation.site_session import SiteSession
 from record.callbacks import do_nothing
-from record.handover import CLIENTS_MOVE_ALONE, Handover, MoveCost
+from record.handover import CHOSEN_BY_THE_FIRST_BROKER, MATCHED_ON_ARRIVAL, Handover, MoveCost
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
 
 SCENARIO = """
 name: roaming
-topology: {kind: line, brokers: 4, link: {delay: 10ms}}
-routing: {protocol: tid, publications: fixed}
+topology: {kind: line, brokers: 4, link: {delay: DELAY}}
+routing: {protocol: PROTOCOL}
 workload:
   publications: {source: stocks, publishers: 2, rate: 10/s, placement: [B1]}
   subscriptions: {subscribers: 3, selectivity: 50%}
@@ -42,8 +43,11 @@ seed: 4
 UNANNOUNCED = "{at: 4s, move: berlin, to: B3}"
 
 
-def judged(directory: Path, *faults: str, run: str = "9s") -> VariantSummary:
+def judged(
+    directory: Path, *faults: str, run: str = "9s", protocol: str = "tid", delay: str = "10ms"
+) -> VariantSummary:
     text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults))
+    text = text.replace("PROTOCOL", protocol).replace("DELAY", delay)
     outcome = simulate(make_plan(load_text(text, "roaming.yaml")), directory)
     (variant,) = analyze(outcome.directory, PlainEngine()).variants
     return variant
@@ -122,10 +126,47 @@ def test_a_loss_beyond_the_window_of_a_move_is_named(tmp_path: Path, monkeypatch
 
 @pytest.mark.proof
 def test_a_double_outside_the_promise_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    costs = {**CLIENTS_MOVE_ALONE, Handover.MAKE_BEFORE_BREAK: MoveCost()}
-    monkeypatch.setattr(ProtocolOptions, "moves", property(lambda _: costs))
+    costs = {**CHOSEN_BY_THE_FIRST_BROKER, Handover.MAKE_BEFORE_BREAK: MoveCost()}
+    monkeypatch.setattr(TidOptions, "moves", property(lambda _: costs))
     soft = "{at: 4s, move: berlin, to: B3, overlap: 3s, handover: make before break}"
     assert judged(tmp_path, soft).delivery.verdicts == ["duplicated"]
+
+
+AHEAD = "{at: 4s, move: berlin, to: B3}"
+"""B3 is half a second behind B1, so that S1 and S2 are there ahead of what they have got."""
+
+
+def test_a_client_ahead_of_a_publication_gets_it_from_both_brokers(tmp_path: Path) -> None:
+    """Brokers of content-based forwarding match what arrives."""
+    found = judged(tmp_path, AHEAD, protocol="cbf", delay="250ms").delivery
+    assert found.verdicts == ["correct"] and found.doubled
+
+
+@pytest.mark.proof
+def test_a_client_ahead_of_a_publication_gets_it_once_where_its_first_broker_chose(tmp_path: Path) -> None:
+    found = judged(tmp_path, AHEAD, delay="250ms").delivery
+    assert found.verdicts == ["correct"] and not found.doubled
+
+
+@pytest.mark.proof
+def test_a_double_that_a_hard_handover_may_not_make_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProtocolOptions, "moves", property(lambda _: CHOSEN_BY_THE_FIRST_BROKER))
+    assert judged(tmp_path, AHEAD, protocol="cbf", delay="250ms").delivery.verdicts == ["duplicated"]
+
+
+CLOSER = "{at: 8s, move: oslo, to: B1, overlap: 8s, handover: make before break}"
+"""The two brokers deliver the same publications 600 ms apart."""
+
+
+def test_order_holds_at_each_broker_of_a_soft_handover(tmp_path: Path) -> None:
+    assert judged(tmp_path, CLOSER, run="18s", protocol="cbf", delay="200ms").delivery.verdicts == ["correct"]
+
+
+@pytest.mark.proof
+def test_an_order_that_a_soft_handover_may_not_cost_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = {**MATCHED_ON_ARRIVAL, Handover.MAKE_BEFORE_BREAK: MoveCost(doubles=True)}
+    monkeypatch.setattr(ProtocolOptions, "moves", property(lambda _: costs))
+    assert judged(tmp_path, CLOSER, run="18s", protocol="cbf", delay="200ms").delivery.verdicts == ["reordered"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +185,7 @@ def test_a_double_outside_the_promise_is_named(tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_a_move_that_cannot_be_is_refused(fault: str, message: str) -> None:
-    text = SCENARIO.replace("RUN", "9s").replace("FAULTS", fault)
+    text = SCENARIO.replace("RUN", "9s").replace("FAULTS", fault).replace("PROTOCOL", "tid").replace("DELAY", "10ms")
     with pytest.raises(ScenarioError) as refused:
         load_text(text, "roaming.yaml")
     assert message in str(refused.value)
