@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
-from record.handover import MATCHED_ON_ARRIVAL, MoveCosts
+from record.handover import MATCHED_ON_ARRIVAL, NOTHING_IS_KEPT, AbsenceCosts, MoveCosts, without_advertisements
 from record.promises import Promises
 
 MOST_PREPARED = 16 << 20
@@ -107,7 +107,18 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     @property
     def moves(self) -> MoveCosts:
         """The cost of moves of clients from one broker to another, by which the oracle judges them."""
-        return MATCHED_ON_ARRIVAL
+        return MATCHED_ON_ARRIVAL if self.awaits_advertisements else without_advertisements(MATCHED_ON_ARRIVAL)
+
+    @property
+    def absences(self) -> AbsenceCosts:
+        """The cost of absences of clients, from which they come back to the same broker."""
+        return NOTHING_IS_KEPT if self.awaits_advertisements else without_advertisements(NOTHING_IS_KEPT)
+
+    @property
+    def awaits_advertisements(self) -> bool:
+        """True where a publication may be lost that is made before its publisher's advertisement has settled, because
+        subscriptions follow advertisements. False where brokers know all subscriptions in any case."""
+        return True
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Computes once, before the brokers start, what each router finds as `RouterContext.prepared`.

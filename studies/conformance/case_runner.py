@@ -14,12 +14,12 @@ from broker_service.config import Limits
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.composite_subscription import parts_of, relaxed
 from broker_service.language.notation import parse_advertisement, parse_composite, parse_subscription
-from broker_service.messages import BrokerId, ClientEvent
+from broker_service.messages import BrokerId, ClientEvent, ClientId
 from emulation.drivers.clients import Session
 from emulation.live_overlay import BrokerSettings, LiveOverlay
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from record.log import TraceRecord
-from studies.conformance.model import LONGEST_WAIT, Case, Declaration
+from studies.conformance.model import LONGEST_WAIT, Case, Declaration, Departure
 from studies.conformance.protocols import ConformanceProtocol
 
 LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15, detection_window=LONGEST_WAIT, detection_lateness=5.0)
@@ -41,6 +41,13 @@ class CaseRun(Protocol):
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
         """Opens a session with a running broker, which all its clients share. The session outlives the broker."""
 
+    def open_own(self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
+        """Opens a session with a broker that a client shares with nobody. It continues the latest one that the client
+        had, whether or not the client has left that."""
+
+    def leave(self, client: ClientId, broker: BrokerId, how: Departure) -> None:
+        """Ends the session of a client's own with a broker."""
+
     def break_session(self, broker: BrokerId) -> None:
         """Breaks the stream of the session with a running broker; the session opens another one soon."""
 
@@ -59,6 +66,9 @@ class CaseRunner(Protocol):
 
     @property
     def runtime(self) -> str: ...
+
+    def obstacle(self, case: Case) -> str:
+        """Reason why the runtime cannot run a case; empty when it can."""
 
     def run(self, case: Case, protocol: ConformanceProtocol) -> AbstractContextManager[CaseRun]:
         """The overlay of a case, for as long as the case runs. Raises `UnsettledError` when it does not come up."""

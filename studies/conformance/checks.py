@@ -10,15 +10,19 @@ from scenario.yaml_files.fields import FieldPath
 from studies.conformance.model import (
     LONGEST_WAIT,
     MOST_AT_ONCE,
+    Arriving,
     BrokerFault,
     Case,
     ClientStep,
     Declaration,
+    Leaving,
     LinkChange,
     LinkFault,
     SessionFault,
+    Step,
 )
 from studies.conformance.protocols import PROTOCOLS
+from studies.conformance.roaming import roaming_problems, term_problems
 from topology.link_properties import OverlayError
 from topology.model import Overlay
 from topology.structures.recognition import require_structure
@@ -35,8 +39,10 @@ def problems(case: Case) -> Iterator[Problem]:
     yield from _protocol_problems(case)
     yield from _option_problems(case)
     yield from _step_problems(case, overlay)
+    yield from roaming_problems(case)
     yield from _publication_problems(case)
     yield from _expectation_problems(case)
+    yield from term_problems(case)
 
 
 def _attribute_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
@@ -84,6 +90,8 @@ def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
             yield from _link_problems(step, present, cut, (*place, "link"))
         elif isinstance(step, LinkChange):
             yield from _change_problems(step, case, present, cut, (*place, "link"))
+        elif isinstance(step, Leaving | Arriving):
+            continue  # `roaming` looks at them
         elif step.broker not in case.brokers:
             known = ", ".join(case.brokers)
             yield Problem((*place, "broker"), f"there is no broker {step.broker!r}; the case has {known}")
@@ -96,8 +104,12 @@ def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
 def _session_problems(step: SessionFault, case: Case, down: set[str], place: FieldPath) -> Iterator[Problem]:
     if step.broker in down:
         yield Problem(place, f"{step.broker} is down at this step; restart it first, or leave the step out")
-    elif not any(isinstance(other, ClientStep) and other.broker == step.broker for other in case.steps):
+    elif not any(_shares_session(other, case, step.broker) for other in case.steps):
         yield Problem(place, f"no step is of a client at {step.broker}, so there is no session; name another broker")
+
+
+def _shares_session(step: Step, case: Case, broker: str) -> bool:
+    return isinstance(step, ClientStep) and step.broker == broker and step.client not in case.roaming
 
 
 def _broker_problems(step: BrokerFault, down: set[str], place: FieldPath) -> Iterator[Problem]:

@@ -4,6 +4,9 @@ A client that a step places at another broker than before *moves*: it detaches f
 that the client advertised and subscribed to there, and once the old broker has taken that, it attaches to the new one
 with nothing. Its declarations there are further steps of the case. Moving is part of the step: the overlay does not
 settle in between. A client whose old broker is down attaches to the new one in the same way.
+
+A client that *leaves* and *arrives* by steps of its own has sessions of its own, as on a host with a network. It moves
+as real ones do: its library declares anew what stands, and what is asked of it while it is away waits in it.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Mapping
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation, Outcome
 from emulation.drivers.clients import Session
 from studies.conformance.case_runner import CaseRun
-from studies.conformance.model import ClientStep, Declaration, Notification
+from studies.conformance.model import Arriving, ClientStep, Declaration, Leaving, Notification
 
 _OPERATIONS: Mapping[str, Operation] = {
     "advertise": Operation.ADVERTISE,
@@ -26,10 +29,16 @@ _OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-class CaseClients:
-    """All clients at a broker share one session with it, opened at the beginning, when all brokers run."""
+NOBODY: Mapping[ClientId, BrokerId] = {}
+"""The clients of cases in which none roams."""
 
-    def __init__(self, run: CaseRun, brokers: set[BrokerId]) -> None:
+
+class CaseClients:
+    """All clients at a broker share one session with it, opened at the beginning, when all brokers run; but for those
+    that roam, each of which has its own."""
+
+    def __init__(self, run: CaseRun, brokers: set[BrokerId], roaming: Mapping[ClientId, BrokerId] = NOBODY) -> None:
+        """`roaming` has the first broker of each client with sessions of its own."""
         self.got: dict[ClientId, list[Notification]] = defaultdict(list)
         """Notifications in the order of their arrival."""
         self.refused: list[str] = []
@@ -40,13 +49,35 @@ class CaseClients:
         self._sessions: dict[BrokerId, Session] = {
             broker: run.open_session(broker, self._receive) for broker in sorted(brokers)
         }
+        self._own: dict[ClientId, Session] = {}
+        """The latest session of each client that has its own."""
+        self._at: dict[ClientId, list[BrokerId]] = defaultdict(list)
+        """The brokers with which such a client has sessions, in the order of its arrivals."""
+        for client, broker in sorted(roaming.items()):
+            self._open_own(client, broker)
+            self._own[client].submit(client, Operation.ATTACH)
 
     def perform(self, step: ClientStep) -> None:
         """Hands a step over to the client's broker, and before it what attaches the client there."""
-        self._place(step.client, step.broker)
+        if step.client not in self._own:
+            self._place(step.client, step.broker)
+        session = self._own.get(step.client) or self._sessions[step.broker]
         body = step.body if isinstance(step, Declaration) else b""
         for id in step.ids if isinstance(step, Declaration) else (step.id,):
-            self._sessions[step.broker].submit(step.client, _OPERATIONS[step.op], id, body)
+            session.submit(step.client, _OPERATIONS[step.op], id, body)
+
+    def leave(self, step: Leaving) -> None:
+        """Has a client leave the broker that it has been with for longest."""
+        self._run.leave(step.client, self._at[step.client].pop(0), step.how)
+
+    def arrive(self, step: Arriving) -> None:
+        """Has a client open a session with a broker."""
+        self._open_own(step.client, step.broker)
+
+    def _open_own(self, client: ClientId, broker: BrokerId) -> None:
+        self._own[client] = self._run.open_own(client, broker, self._receive)
+        self._at[client].append(broker)
+        self.places[client] = broker
 
     def _place(self, client: ClientId, broker: BrokerId) -> None:
         former = self.places.get(client)

@@ -5,6 +5,7 @@ A case is data, in a file or made by a program; `reading` takes it from a file, 
 
 from __future__ import annotations
 
+import enum
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_
 
 from broker_service.language.notation import MAX_LENGTH
 from record.faults import FaultKind
+from record.handover import Absence, Handover
 from record.time_units import SECOND
 from scenario.sections.section import PAIR, AlsoWritten, Section
 from scenario.sections.units import Duration
@@ -138,6 +140,33 @@ class SessionFault(_Step):
     broker: _NAME
 
 
+class Departure(enum.StrEnum):
+    """The ways in which a client leaves a broker."""
+
+    ANNOUNCED = "announced"
+    """It ends its session in order."""
+    UNANNOUNCED = "unannounced"
+    """It loses its network, and the broker finds out by silence."""
+    CRASH = "crash"
+    """It ends, and its kernel resets its connection."""
+
+
+class Leaving(_Step):
+    """A client leaves its broker: the one it came from, when it has a session with another one already."""
+
+    op: Literal["leave"]
+    client: _NAME
+    how: Departure
+
+
+class Arriving(_Step):
+    """A client opens a session with a broker, and declares anew what stands. What waits in it follows."""
+
+    op: Literal["arrive"]
+    client: _NAME
+    broker: _NAME
+
+
 class LinkFault(_Step):
     """A link carries nothing any more, or works again."""
 
@@ -154,8 +183,11 @@ class LinkChange(_Step):
 
 ClientStep = Declaration | Withdrawal
 Step = Annotated[
-    Declaration | Withdrawal | BrokerFault | SessionFault | LinkFault | LinkChange, Field(discriminator="op")
+    Declaration | Withdrawal | Leaving | Arriving | BrokerFault | SessionFault | LinkFault | LinkChange,
+    Field(discriminator="op"),
 ]
+Term = Handover | Absence
+"""A way of changing brokers or of being away, of which each protocol says what it may cost."""
 
 
 class Case(Section):
@@ -186,6 +218,13 @@ class Case(Section):
 
     The id of a step with `count` stands for all its publications.
     """
+
+    may_lose: dict[_NAME, dict[_NAME, Term]] = Field(default_factory=dict)
+    """Publications that a client may be without, each by the way in which the client, or else the publisher, was away
+    or changed brokers; only where the protocol says that this may cost it (`record.handover`)."""
+    may_double: dict[_NAME, dict[_NAME, Handover]] = Field(default_factory=dict)
+    """Publications that a client may get twice, each by the way in which it changed brokers; only where the protocol
+    says that this may double it."""
 
     def overlay(self) -> Overlay:
         """Brokers with their attributes, and links. Raises `OverlayError`."""
@@ -230,6 +269,11 @@ class Case(Section):
             if isinstance(step, LinkChange):
                 links.setdefault(frozenset(step.link), Link(*step.link, LinkProperties(), LinkProperties()))
         return replace(overlay, links=tuple(links.values()))
+
+    @property
+    def roaming(self) -> frozenset[str]:
+        """Clients that leave and arrive, each of which has sessions of its own."""
+        return frozenset(step.client for step in self.steps if isinstance(step, Leaving | Arriving))
 
     @property
     def changing(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from broker_service.routing import PROTOCOLS as BUILT_IN
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.outside import label
+from record.handover import AbsenceCosts, MoveCosts
 from record.promises import Promises
 
 
@@ -45,6 +46,16 @@ class ConformanceProtocol:
     def promises(self) -> Promises:
         """The promises of the protocol with these options."""
         return read_options(self.protocol, self.options).promises
+
+    @property
+    def moves(self) -> MoveCosts:
+        """The cost of each handover to the protocol with these options."""
+        return read_options(self.protocol, self.options).moves
+
+    @property
+    def absences(self) -> AbsenceCosts:
+        """The cost of each absence to the protocol with these options."""
+        return read_options(self.protocol, self.options).absences
 
     @property
     def attributes_needed(self) -> tuple[str, ...]:

@@ -19,10 +19,12 @@ from studies.conformance.clients import CaseClients
 from studies.conformance.losses import losses_in_words
 from studies.conformance.meshes import on_full_mesh
 from studies.conformance.model import (
+    Arriving,
     BrokerFault,
     Case,
     ClientStep,
     Declaration,
+    Leaving,
     LinkChange,
     LinkFault,
     Notification,
@@ -31,6 +33,7 @@ from studies.conformance.model import (
 )
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
+from studies.conformance.terms import expected_by_terms
 from topology.link_properties import LinkDirection
 from topology.model import Overlay
 
@@ -55,7 +58,7 @@ def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
 def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> Result:
     """Runs a case without `problems`. One with an `obstacle` is skipped, with a note."""
     protocol = protocol.with_options(case.options)
-    if note := obstacle(case, protocol):
+    if note := obstacle(case, protocol) or runner.obstacle(case):
         return Result(
             case=case.id, protocol=protocol.name, runtime=runner.runtime, verdict=CaseVerdict.SKIPPED, note=note
         )
@@ -68,7 +71,8 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
     try:
         with runner.run(case, protocol) as run:
             course.follow(run)
-            found = differences(_comparable(case, case.expected), _comparable(case, course.got), ordered=case.ordered)
+            expected = expected_by_terms(case, protocol, course.got)
+            found = differences(_comparable(case, expected), _comparable(case, course.got), ordered=case.ordered)
             if found or course.crossings:
                 course.losses = run.losses()
     except UnsettledError as error:
@@ -125,7 +129,12 @@ class _Course:
 
     def _carry_out(self, run: CaseRun) -> None:
         case = self._case
-        clients = CaseClients(run, {step.broker for step in case.steps if isinstance(step, ClientStep)})
+        roaming, steps = case.roaming, [step for step in case.steps if isinstance(step, ClientStep)]
+        clients = CaseClients(
+            run,
+            {step.broker for step in steps if step.client not in roaming},
+            {step.client: step.broker for step in reversed(steps) if step.client in roaming},
+        )
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
             self.where = f"steps[{number}] ({step.op})"
@@ -187,6 +196,10 @@ def _perform(step: Step, case: Case, run: CaseRun, clients: CaseClients) -> None
             overlay.brokers.restart(step.broker)
         case SessionFault():
             run.break_session(step.broker)
+        case Leaving():
+            clients.leave(step)
+        case Arriving():
+            clients.arrive(step)
         case LinkFault(op="link_down"):
             _each_direction(overlay.links.cut, step.link)
         case LinkFault():

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from broker_service.messages import BrokerId, ClientEvent
+from broker_service.messages import BrokerId, ClientEvent, ClientId
 from broker_service.tracing.trace import Trace
 from broker_service.tracing.trace_writer import NullTrace
 from emulation.drivers.clients import Session
 from emulation.simulation import SimulatedOverlay, SimulatedSession
+from emulation.simulation.site_session import SiteSession
 from record.log import TraceRecord
 from studies.conformance.case_runner import settings, settle
 from studies.conformance.losses import WithLosses
-from studies.conformance.model import Case
+from studies.conformance.model import Case, Departure
 from studies.conformance.protocols import ConformanceProtocol
+from topology.link_properties import LinkProperties
+from topology.sites import Site
 
 SETTLE_WITHIN = 60.0
 """Virtual seconds within which an overlay has to settle."""
@@ -27,6 +30,9 @@ class SimulatedCaseRunner:
 
     def __init__(self, trace_of: Callable[[BrokerId], Trace] | None = None) -> None:
         self._trace_of = trace_of or _no_trace
+
+    def obstacle(self, case: Case) -> str:
+        return ""
 
     @contextmanager
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCaseRun]:
@@ -50,10 +56,32 @@ class SimulatedCaseRun:
         self.overlay = overlay
         self._losses = losses
         self._sessions: dict[BrokerId, SimulatedSession] = {}
+        self._own: dict[tuple[ClientId, BrokerId], SiteSession] = {}
+        self._latest: dict[ClientId, SiteSession] = {}
 
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
         session = self._sessions[broker] = self.overlay.sessions.open(broker, on_event)
         return session
+
+    def open_own(self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
+        former = self._latest.get(client)
+        session = self.overlay.sessions.open(broker, on_event, site=_host_of(client, broker), former=former)
+        assert isinstance(session, SiteSession)
+        session.runs = True  # and the client of the former one may have crashed
+        self._own[client, broker] = self._latest[client] = session
+        return session
+
+    def leave(self, client: ClientId, broker: BrokerId, how: Departure) -> None:
+        session, sessions = self._own.pop((client, broker)), self.overlay.sessions
+        match how:
+            case Departure.UNANNOUNCED:
+                sessions.abandon(session)
+            case Departure.ANNOUNCED:
+                sessions.end(session)
+            case Departure.CRASH:
+                sessions.crash(session)
+                sessions.end(session)  # one that comes back has another one
+        sessions.access_links.remove(_host_of(client, broker))
 
     def break_session(self, broker: BrokerId) -> None:
         self.overlay.sessions.break_stream(self._sessions[broker])
@@ -66,6 +94,11 @@ class SimulatedCaseRun:
 
     def losses(self) -> Sequence[TraceRecord]:
         return self._losses
+
+
+def _host_of(client: ClientId, broker: BrokerId) -> Site:
+    """A host of a client's own, whose access link takes no time."""
+    return Site(f"{client}'s host", broker, (client,), LinkProperties(), LinkProperties())
 
 
 def _no_trace(broker: BrokerId) -> Trace:

@@ -21,12 +21,15 @@ OF_ONE_CASE = [list(trials) for _, trials in groupby(SELECTION.trials, key=lambd
 """Trials by their case. A test for each trial would take twice the time of the trials themselves."""
 OPS = {
     *("advertise", "unadvertise", "subscribe", "unsubscribe", "composite", "publish"),
-    *("kill", "restart", "break_session", "link_down", "link_up"),
+    *("leave", "arrive", "kill", "restart", "break_session", "link_down", "link_up"),
 }
 
 ON_REAL_BROKERS = (
     "line-publishers-at-both-ends",
     "a-subscriber-moves-along-a-line",
+    "a-subscriber-announces-its-move",
+    "a-subscriber-makes-its-new-session-before-it-breaks-the-old-one",
+    "a-subscriber-crashes-and-comes-back",
     "a-broker-on-the-way-dies-and-comes-back",
     "a-subscription-withdrawn-while-a-broker-on-the-way-is-dead",
     "a-cut-link-delivers-what-it-held",

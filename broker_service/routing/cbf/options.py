@@ -36,6 +36,10 @@ class CbfOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
             raise ValueError("announce_after must be from 0 to less than reconcile_after")
 
     @property
+    def awaits_advertisements(self) -> bool:
+        return self.advertisements
+
+    @property
     def promises(self) -> Promises:
         """One tree is one path to each subscriber, and links keep order."""
         return Promises(order=Order.ADVERTISEMENT)

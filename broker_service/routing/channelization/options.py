@@ -25,6 +25,10 @@ class ChannelizationOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_u
             raise ValueError(f"channels must be from 1 to {MOST_CHANNELS:,}")
 
     @property
+    def awaits_advertisements(self) -> bool:
+        return False
+
+    @property
     def promises(self) -> Promises:
         """Publications of one publisher take the trees of different channels, so no order is promised."""
         return Promises()

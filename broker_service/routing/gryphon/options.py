@@ -79,6 +79,10 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
             raise ValueError(f"recognised must be at least {MOST_IN_DOUBT}, because clients repeat as many")
 
     @property
+    def awaits_advertisements(self) -> bool:
+        return False
+
+    @property
     def promises(self) -> Promises:
         """In order and without gaps, through every fault; a failed broker costs its own clients what was in flight."""
         return Promises(order=Order(self.order), survives=_SURVIVES, announces_starts=True, gives_up=True)

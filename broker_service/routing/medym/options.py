@@ -82,6 +82,10 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
         return self.failed_hops == "avoid"
 
     @property
+    def awaits_advertisements(self) -> bool:
+        return self.subscriptions == "advertised"
+
+    @property
     def reconciles_within(self) -> float:
         """A restarted server announces the subscriptions of clients that are back, which with the default `fan_out`
         eight servers at most pass on one after another, and is sent all others' at once. Subscriptions that go to

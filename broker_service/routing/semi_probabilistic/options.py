@@ -86,6 +86,10 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
         return self.noticed_after
 
     @property
+    def awaits_advertisements(self) -> bool:
+        return False
+
+    @property
     def promises(self) -> Promises:
         """Delivery with some probability; every publication where events flood the overlay.
 

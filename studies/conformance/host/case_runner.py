@@ -33,7 +33,7 @@ from emulation.upkeep.clean import clean
 from record.errors import BadInputError
 from studies.conformance.case_runner import settings, settle
 from studies.conformance.host.case_run import HostCaseRun
-from studies.conformance.model import Case
+from studies.conformance.model import Case, Departure, Leaving
 from studies.conformance.protocols import ConformanceProtocol
 
 if TYPE_CHECKING:
@@ -106,6 +106,15 @@ class HostCaseRunner:
         """Protocol, options, seed, attributes and preparation that the brokers were started with."""
         self._pristine: Tables = {}
         """Routing tables of those brokers when they had just started."""
+
+    @staticmethod
+    def obstacle(case: Case) -> str:
+        if any(isinstance(step, Leaving) and step.how is Departure.UNANNOUNCED for step in case.steps):
+            return (
+                "clients of a case on real brokers are beside their brokers and have no network to lose, so that they "
+                "leave announced or by a crash; `brokerlab emulate` moves clients on sites without a word"
+            )
+        return ""
 
     @contextmanager
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[HostCaseRun]:
