@@ -16,7 +16,7 @@ import msgspec
 from record.contract import ForeignBrokers
 from record.figures import LIMITS, Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
-from record.handover import PlannedMoves
+from record.handover import Absence, AbsenceCost, PlannedMoves
 from record.host_speed import HostSpeed
 from record.limits import Limit, RelativeLimit
 from record.promises import Order, Promises
@@ -154,6 +154,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The bounds of what brokers keep for clients; not set where none reads at a rate."""
     moves: PlannedMoves | msgspec.UnsetType = msgspec.UNSET
     """The terms of its clients' moves; not set where none is planned."""
+    absences: dict[Absence, AbsenceCost] | msgspec.UnsetType = msgspec.UNSET
+    """The terms of its clients' absences; not set where no client or site is to crash or to vanish."""
     sending: SendingOrder | msgspec.UnsetType = msgspec.UNSET
     """Order in which a broker sends over its links where that takes time; not set where links send side by side."""
 

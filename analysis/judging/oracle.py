@@ -67,6 +67,9 @@ counted and reported. It is the defect *reordered*
   design): if the client must get both publications, no outage may have struck either, and both conform to the same
   first advertisement of their publisher, so that they travel on one tree.
 
+A publisher that moves publishes in the order of each of its brokers alone. A client that moves keeps the order across a
+handover of its own unless that may cost it (`analysis.judging.deliveries.doubles`).
+
 Routing that promises every publication in the order of each publisher is **gapless**: from the start of a subscription
 on, a may becomes a must (`analysis.judging.rights.duties`, `analysis.judging.deliveries.gaps`).
 """
@@ -203,7 +206,7 @@ class Oracle:
         down = history.session_outages_of(*session)
         if history.own_clients is None and journey.reached:
             # Its broker ran on, and may have had no advertisement of its client yet that had settled.
-            down = history.client_outages.get(session, NONE)
+            down = NONE if history.owes_accepted else history.client_outages.get(session, NONE)
         return Doubt.SESSION if not accepted and down.overlaps(published.time, waiting) else None
 
     def _subscribed(self, interests: tuple[int, ...], flight: Flight) -> Subscribed:

@@ -116,6 +116,8 @@ def _publisher(judged: JudgedPublication) -> tuple[int, str | None]:
 _Moment = tuple[int, int]
 """A time, and a position in the log that orders what happened at that time."""
 _NEVER: _Moment = FOREVER, 0
+_Sequence = tuple[str, int, str | None]
+"""A client, the handovers behind it, and the broker of the publisher: all that its notifications have an order in."""
 
 
 class _Order(msgspec.Struct, frozen=True):
@@ -135,24 +137,25 @@ def _with_order(
     of_publisher: Iterable[JudgedPublication],
 ) -> Iterator[tuple[JudgedPublication, PublicationOutcome, _Order]]:
     """The outcomes of a publisher's publications, the latest first: a notification was overtaken when it came after the
-    first arrival of a later publication, with as many handovers behind it that may cost the order."""
-    first_of_any: dict[tuple[str, int], _Moment] = {}
-    first_on_tree: dict[tuple[str, int, int], _Moment] = {}
+    first arrival of a later publication that was made at the same broker, with as many handovers behind it that may
+    cost the order."""
+    first_of_any: dict[_Sequence, _Moment] = {}
+    first_on_tree: dict[tuple[_Sequence, int], _Moment] = {}
     for judged in of_publisher:
         for outcome in judged.outcomes:
-            of_client = outcome.client, outcome.handovers
-            later = first_of_any.get(of_client, _NEVER)
+            sequence = outcome.client, outcome.handovers, judged.origin
+            later = first_of_any.get(sequence, _NEVER)
             if not outcome.receipts or judged.published is None:
                 yield judged, outcome, _Order(later, False, False)
                 continue
             arrived = _moment(outcome.receipts[0])
             reordered = False
             if judged.tree is not None and outcome.right is Right.MUST and not outcome.struck:
-                on_tree = *of_client, judged.tree
+                on_tree = sequence, judged.tree
                 later_on_tree = first_on_tree.get(on_tree, _NEVER)
                 reordered = later_on_tree < arrived
                 first_on_tree[on_tree] = min(arrived, later_on_tree)
-            first_of_any[of_client] = min(arrived, later)
+            first_of_any[sequence] = min(arrived, later)
             yield judged, outcome, _Order(later, later < arrived, reordered)
 
 

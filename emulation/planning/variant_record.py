@@ -16,7 +16,7 @@ from broker_service.routing.requirements import requirements_at
 from broker_service.routing.systems import is_system
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from record.contract import CONTRACT, ForeignBrokers
-from record.handover import MoveCosts, PlannedMoves
+from record.handover import Absence, AbsenceCost, AbsenceCosts, MoveCosts, PlannedMoves
 from record.manifest import ProtocolCode, VariantRecord
 from record.unread import SlowReaders
 from scenario.model import Scenario
@@ -50,6 +50,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         service_time=scenario.brokers.work().mean or UNSET,
         slow_readers=_slow_readers(scenario),
         moves=_moves(scenario, routing.moves),
+        absences=_absences(scenario, routing.absences),
         sending=UNSET if scenario.brokers.sending is None else scenario.brokers.sending_order(),
     )
 
@@ -73,12 +74,22 @@ def _slow_readers(scenario: Scenario) -> SlowReaders | UnsetType:
 
 def _moves(scenario: Scenario, costs: MoveCosts) -> PlannedMoves | UnsetType:
     """The terms of moves, where clients move or may be moved by hand."""
-    clients = scenario.clients
-    may_move = clients is not None and (clients.roaming is not None or scenario.timeline.held is not None)
-    if not may_move and not any(fault.move for fault in scenario.faults):
+    roams = scenario.clients is not None and scenario.clients.roaming is not None
+    if not roams and not _by_hand(scenario) and not any(fault.move for fault in scenario.faults):
         return UNSET
     within = SILENT_HEARTBEATS * scenario.brokers.limits.heartbeat
     return PlannedMoves(old_session_ends_within=within, costs=dict(costs))
+
+
+def _absences(scenario: Scenario, costs: AbsenceCosts) -> dict[Absence, AbsenceCost] | UnsetType:
+    """The terms of absences, where clients are to be away or may be made to by hand."""
+    planned = any(fault.crash or fault.vanish for fault in scenario.faults)
+    return dict(costs) if planned or _by_hand(scenario) else UNSET
+
+
+def _by_hand(scenario: Scenario) -> bool:
+    """True where faults may come by hand that concern clients on sites."""
+    return scenario.timeline.held is not None and scenario.clients is not None
 
 
 def _code_of(reference: str) -> ProtocolCode | UnsetType:

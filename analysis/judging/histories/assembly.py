@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from analysis.judging.histories.adjacency import adjacency_of
 from analysis.judging.histories.client_faults import ClientFaults, SessionElements, begun_with_faults
+from analysis.judging.histories.client_terms import costless_absences, owes_accepted
 from analysis.judging.histories.cuts import cuts_of
 from analysis.judging.histories.fault_costs import (
     cutting_outages,
@@ -128,8 +129,14 @@ def _history(
     breaking = [outage for outage in of_clients if outage.kind != FaultKind.MOVE]
     returned = begun_with_faults(returned, breaking, elements, returning.within)
     renewed = moved.renewals(returned, settling.within)
+    costless = struck_elements(costless_absences(divided.of_clients, variant), lingering, divided.names)
     out_of_service = {
-        session: [found for down in outages_of if (found := moved.lasting(session, down, settling.within))]
+        session: [
+            found
+            for down in outages_of
+            if not elements.explain(session, down, costless)
+            and (found := moved.lasting(session, down, settling.within))
+        ]
         for session, outages_of in returned.items()
     }
     of_moved_clients = {
@@ -141,6 +148,8 @@ def _history(
         ]
         for session, outages_of in returned.items()
     }
+    for session, anew in moved.publishing_anew(settling.within).items():
+        of_moved_clients.setdefault(session, []).extend(anew)
     returned = moved.spread(returned)
     happened = VariantOutages(
         faults=faults,
@@ -184,6 +193,7 @@ def _history(
         staying_sessions=_staying(number, variant, stays, logs),
         stays=stays,
         move_costs=_move_costs(variant),
+        owes_accepted=owes_accepted(variant),
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         cuts_at_end=cuts_of(overlay, held_up if variant.interrupted else (), lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),

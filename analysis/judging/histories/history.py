@@ -169,6 +169,9 @@ class History:
     """The stays of clients that move."""
     move_costs: MoveCosts = field(default_factory=dict)
     """The cost of each handover."""
+    owes_accepted: bool = False
+    """True where a publication that arrived at its broker is owed, even if its publisher's advertisement there had not
+    settled since the publisher moved or came back (`record.handover.PublishingLoss`)."""
     unread: Unread = NOTHING_UNREAD
     """The notifications that slow readers did not get."""
     cuts: Cuts = NO_CUTS

@@ -21,7 +21,7 @@ from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting
 from analysis.reading.stays import Stay, Stays
-from record.handover import MoveCost, MoveCosts, MoveLoss
+from record.handover import MoveCost, MoveCosts, MoveLoss, PublishingLoss
 
 _Value = TypeVar("_Value")
 
@@ -60,6 +60,18 @@ class MovedSessions:
         made = self._made.get((session, outage.begin))
         begin, end = lasting(outage if made is None else replace(outage, end=made), within)
         return (begin, end) if begin < end else None
+
+    def publishing_anew(self, within: int) -> dict[Session, list[tuple[int, int]]]:
+        """The times after soft handovers in which what clients publish may be lost, because they publish at their new
+        broker from their arrival on, where their advertisements settle `within` that time."""
+        found: dict[Session, list[tuple[int, int]]] = {}
+        for (session, gone), made in self._made.items():
+            handovers = self._stays.handovers(client_of(session[0]))
+            arrived = next((stay for left, stay in handovers if left.end == gone), None)
+            cost = None if arrived is None or arrived.handover is None else self._costs.get(arrived.handover)
+            if (cost or MoveCost()).publishing is PublishingLoss.UNSETTLED:
+                found.setdefault(session, []).append((made, made + within))
+        return found
 
     def spread(self, found: Mapping[Session, _Value]) -> dict[Session, _Value]:
         """Findings on each session, under the names of all brokers that its client has been at."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from analysis.tables.summary import VariantSummary
 from broker_service.client_library.client_requests import ClientRequests
 from broker_service.core.session import Session
 from broker_service.messages import BrokerFrame
+from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.tid.options import TidOptions
 from emulation.planning.plan import make_plan
@@ -158,6 +161,7 @@ CLOSER = "{at: 8s, move: oslo, to: B1, overlap: 8s, handover: make before break}
 """The two brokers deliver the same publications 600 ms apart."""
 
 
+@pytest.mark.proof
 def test_order_holds_at_each_broker_of_a_soft_handover(tmp_path: Path) -> None:
     assert judged(tmp_path, CLOSER, run="18s", protocol="cbf", delay="200ms").delivery.verdicts == ["correct"]
 
@@ -167,6 +171,40 @@ def test_an_order_that_a_soft_handover_may_not_cost_is_named(tmp_path: Path, mon
     costs = {**MATCHED_ON_ARRIVAL, Handover.MAKE_BEFORE_BREAK: MoveCost(doubles=True)}
     monkeypatch.setattr(ProtocolOptions, "moves", property(lambda _: costs))
     assert judged(tmp_path, CLOSER, run="18s", protocol="cbf", delay="200ms").delivery.verdicts == ["reordered"]
+
+
+SOFT_PUBLISHER = "{at: 6s, move: market, to: B4, overlap: 4s, handover: make before break}"
+
+
+@pytest.mark.proof
+def test_a_publisher_is_excused_until_its_advertisement_has_settled_where_subscriptions_follow_it(
+    tmp_path: Path,
+) -> None:
+    found = judged(tmp_path / "tid", SOFT_PUBLISHER, run="14s", delay="100ms").delivery
+    assert found.verdicts == ["correct"] and found.excused
+    found = judged(tmp_path / "cbf", SOFT_PUBLISHER, run="14s", protocol="cbf", delay="100ms").delivery
+    assert found.verdicts == ["correct"] and not found.excused
+
+
+def test_a_publication_that_the_new_broker_accepted_is_owed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its publisher's advertisement has not settled there, which excuses nothing in content-based forwarding."""
+    publish = CbfRouter.publish
+
+    taken = count()
+
+    def forgetful(router: CbfRouter, *given: Any) -> Any:
+        return () if router._context.broker == "B4" and next(taken) < 5 else publish(router, *given)
+
+    monkeypatch.setattr(CbfRouter, "publish", forgetful)
+    hard = "{at: 6s, move: market, to: B4}"
+    assert judged(tmp_path, hard, protocol="cbf").delivery.verdicts == ["lost"]
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("protocol", ["tid", "cbf", "gryphon"])
+def test_order_holds_at_each_broker_of_a_publisher_that_moves(tmp_path: Path, protocol: str) -> None:
+    found = judged(tmp_path, "{at: 6s, move: market, to: B4}", run="12s", protocol=protocol, delay="100ms").delivery
+    assert found.verdicts == ["correct"]
 
 
 @pytest.mark.parametrize(
