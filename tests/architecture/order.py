@@ -184,6 +184,7 @@ ROOMS: Mapping[str, Floors] = {
     "studies.conformance": _floors(
         "content losses operands protocols",
         "model",
+        "roaming terms",
         "case_runner checks meshes result selection writing",
         "clients display host reading relations simulated",
         "junit running",

@@ -14,6 +14,7 @@ from tests.gauntlet.rows import (
     links,
     logs,
     matching,
+    moves,
     network,
     routers,
     sessions,
@@ -28,11 +29,13 @@ _DEFECTS = (
     links.AREA,
     sessions.SESSIONS,
     sessions.CLIENT_LIBRARY,
+    moves.MOVES,
     limits.AREA,
 )
 _INFIDELITIES = (
     network.LINKS,
     network.FAULTS,
+    moves.MOVES_MADE,
     logs.LOGS,
     logs.CLOCKS,
     simulator.WORKLOAD,
