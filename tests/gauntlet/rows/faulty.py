@@ -74,7 +74,11 @@ for _base, _router, _fault in (
     (scenarios.TID_DYNAMIC, TidRouter, {"at": "run+1s", "slow": "B6", "service_time": "1ms", "for": "2s"}),
     (scenarios.OCTOPIA, OctopiaRouter, {"at": "run+1s", "link_down": "a0-a1", "for": "1s"}),
     (scenarios.MEDYM_CLOSE, MedymRouter, {"at": "run+1s", "link_down": "B5-B6", "for": "1s"}),
-    (scenarios.MEDYM_SOURCE.but("medym, source, joined for longer", {"timeline.join": "4s"}), MedymRouter, {"at": "run+1s", "kill": "B6", "for": "500ms"}),
+    (
+        scenarios.MEDYM_SOURCE.but("medym, source, joined for longer", {"timeline.join": "4s"}),
+        MedymRouter,
+        {"at": "run+1s", "kill": "B6", "for": "500ms"},
+    ),
     (scenarios.CBF, CbfRouter, {"at": "run+1s", "reset": "random-link"}),
     (scenarios.CBF_COVERING, CbfRouter, {"at": "run+1s", "kill": "B6", "for": "500ms"}),
 ):

@@ -75,7 +75,7 @@ def the_new_broker_confirms_renewed_subscriptions_and_does_not_make_them() -> No
 
 @MOVES.row(_TID_SOFT, LOST)
 def the_new_broker_of_a_soft_handover_makes_no_subscription() -> None:
-    """As long as the client has both sessions, its old broker serves it, and nothing shows."""
+    """Its old broker serves the client while this has both sessions, and nothing shows."""
     _confirms_and_does_not_make("B4")
 
 
