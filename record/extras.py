@@ -42,7 +42,10 @@ EMULATION = Extra("emulation", "real brokers on emulated links", ("docker", "min
 HOSTS = Extra("hosts", "runs and campaigns on several hosts", ("ansible_runner", "ansible"))
 SPARK = Extra("spark", "Spark", ("pyspark", "pandas"))
 SYSTEMS = Extra("systems", "deployed systems behind adapters", ("paho", "zenoh"), "base")
-EXTRAS = (EMULATION, HOSTS, SPARK, SYSTEMS)
+ACTIVEMQ = Extra("activemq", "ActiveMQ behind its adapter", ("stomp",), "base")
+EXTRAS = (EMULATION, HOSTS, SPARK, SYSTEMS, ACTIVEMQ)
+SYSTEM_CLIENTS = {"mosquitto": SYSTEMS, "zenoh": SYSTEMS, "activemq": ACTIVEMQ}
+"""The extras with the clients of deployed systems, by the names of these."""
 
 
 def about_missing(error: ImportError) -> str | None:

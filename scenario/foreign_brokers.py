@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from broker_service.routing.foreign import FOREIGN
 from broker_service.routing.outside import label
-from broker_service.routing.systems import SYSTEMS
+from broker_service.routing.systems import options_of_system
 from record.contract import ADAPTER_LEVEL, LOGS_LEVEL, STATUS_LEVEL
 from scenario.model import AUTO, Scenario
 from scenario.sections.messages import Problem
@@ -59,10 +59,10 @@ def _system_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     for field in _OF_PROGRAMS:
         if getattr(scenario.brokers, field) is not None:
             yield Problem(("brokers", field), f"brokerlab knows the servers of {name}; remove it")
-    if SYSTEMS[name].options.trees_only and (surplus := len(overlay.links) - len(overlay.brokers) + 1) > 0:  # type: ignore[attr-defined]
-        circles = "messages would go round in circles for ever, because its bridges do not recognise what came before"
+    reason = options_of_system(name).trees_only
+    if reason and (surplus := len(overlay.links) - len(overlay.brokers) + 1) > 0:
         tree = "use a topology without cycles, such as `kind: random-tree`, or `system: zenoh`"
-        message = f"{name} runs on trees, and this overlay has {surplus} links more than one: {circles}; {tree}"
+        message = f"{name} runs on trees, and this overlay has {surplus} links more than one: {reason}; {tree}"
         yield Problem(("topology",), message)
     yield from _beyond_level(scenario, ADAPTER_LEVEL)
 

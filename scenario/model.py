@@ -87,8 +87,8 @@ class Routing(Section):
 
     protocol: Annotated[ProtocolReference, AlsoWritten(PROGRAM_SCHEMA)]
     """The routing protocol's name, or the file or package beside the scenario that declares one: `./rendezvous.py`,
-    or the program that is its router: `{program: [./router]}`. `system: mosquitto` or `system: zenoh` in its place has
-    that system's own servers route."""
+    or the program that is its router: `{program: [./router]}`. `system: mosquitto`, `system: zenoh` or
+    `system: activemq` in its place has that system's own servers route."""
 
     @model_validator(mode="before")
     @classmethod

@@ -43,14 +43,15 @@ REQUIREMENTS=(
     "user-mode-linux|have linux.uml|the test of the netem link driver"
     "chromium|have chromium|the tests of pages"
     "mosquitto|test -x /usr/sbin/mosquitto|the tests of deployed systems"
+    "activemq|have activemq|the tests of deployed systems"
     "gcc|have_compiler|the test of the netem link driver on this processor"
     "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
 FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
 FOR_PYTHON=" python3-venv ca-certificates "
 FOR_OTHER_COMMANDS=" default-jre-headless openssh-client "
-FOR_TESTS=" chromium docker-compose mosquitto openssh-server tshark user-mode-linux gcc libc6-dev "
-OPTIONAL=" chromium user-mode-linux docker-compose openssh-server mosquitto tshark "  # not on every release; runs do without them
+FOR_TESTS=" chromium docker-compose activemq mosquitto openssh-server tshark user-mode-linux gcc libc6-dev "
+OPTIONAL=" chromium user-mode-linux docker-compose openssh-server activemq mosquitto tshark "  # not on every release; runs do without them
 
 missing=()
 reasons=()

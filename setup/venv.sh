@@ -10,7 +10,7 @@ cd "$ROOT"
 mode=${1:-runs}
 extras=emulation,checkout
 [ "$mode" = runs ] || extras+=,hosts,spark
-[ "$mode" != tests ] || extras+=,dev,docs,systems
+[ "$mode" != tests ] || extras+=,dev,docs,systems,activemq
 # Stamps are in the environment, so that removing one removes the other. Settings of ruff and what comes after them
 # install nothing.
 hash=$(content_hash <(sed '/^\[tool\.ruff/,$d' pyproject.toml) constraints.txt)

@@ -7,13 +7,15 @@ which the adapter configures them:
 1. Mosquitto: bridges pass everything on at the quality of service that the scenario chooses, with sessions that outlast
    broken connections. Nothing is kept on disk, so that a server which ends takes its queues with it.
 2. Zenoh: what is on its way over a link that breaks, or at a router that ends, is lost, because routers keep nothing.
+3. ActiveMQ: networks of brokers add no durability to subscriptions that have none, such as these: in the event of a
+   failure, messages in flight can be lost ("Networks of Brokers", section "Reliability").
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn
+from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, cast
 
 import msgspec
 
@@ -27,15 +29,27 @@ from record.promises import QUEUES_LOST, Loss, Promises
 
 MOSQUITTO: Final = "mosquitto"
 ZENOH: Final = "zenoh"
+ACTIVEMQ: Final = "activemq"
+_BREAKS: Final = (
+    FaultKind.PAUSE,
+    FaultKind.THROTTLE,
+    FaultKind.LINK_DOWN,
+    FaultKind.DEGRADE,
+    FaultKind.CORRUPT,
+)
+"""Faults that cost what is in flight where nothing is kept beyond a connection."""
 
+_IN_FLIGHT_LOST: Final = Promises(survives={**QUEUES_LOST, **dict.fromkeys(map(str, _BREAKS), Loss.IN_FLIGHT)})
 Topics = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]
 
 
 class SystemOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of any of the systems."""
 
-    trees_only: ClassVar[bool] = False
-    """True for a system on whose servers messages go round in circles for ever where links form a cycle."""
+    trees_only: ClassVar[str] = ""
+    """The reason why a system runs on trees alone; empty for one that runs on any overlay."""
+    processes: ClassVar[int] = 0
+    """Processes that a broker of the system may have at least, threads included, if the scenario states nothing."""
 
     topics: Topics = (CLASS,)
     """Attributes whose values make up the topic of a publication, in this order: as much of a subscription as the
@@ -55,7 +69,7 @@ class SystemOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_f
 class MosquittoOptions(SystemOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The fields beside `system: mosquitto`."""
 
-    trees_only = True
+    trees_only = "messages would go round in circles for ever, because its bridges do not recognise what came before"
     reconciles_within = 12.0
     """A bridge notices a silent neighbour after one and a half of its shortest keep-alive intervals, 5 s, and dials
     again a second later at the earliest."""
@@ -79,19 +93,36 @@ class ZenohOptions(SystemOptions, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def promises(self) -> Promises:
-        breaks: tuple[str, ...] = (
-            FaultKind.PAUSE,
-            FaultKind.THROTTLE,
-            FaultKind.LINK_DOWN,
-            FaultKind.DEGRADE,
-            FaultKind.CORRUPT,
-        )
-        return Promises(survives={**QUEUES_LOST, **dict.fromkeys(breaks, Loss.IN_FLIGHT)})
+        return _IN_FLIGHT_LOST
+
+
+class ActivemqOptions(SystemOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields beside `system: activemq`."""
+
+    trees_only = "its documentation keeps subscriptions to one link in a mesh, and they would reach no broker beyond"
+    processes = 256
+    reconciles_within = 10.0
+    """A Java machine takes seconds to start where others do at once. Servers notice a silent neighbour after three
+    heartbeats."""
+
+    conduit: bool = True
+    """True: a server tells its neighbours that it has consumers of a topic, and not by which selectors (conduit
+    subscriptions, the server's own default). False: it tells of each consumer with its selector, and gets a copy of a
+    publication for each that selects it."""
+
+    @property
+    def promises(self) -> Promises:
+        return _IN_FLIGHT_LOST
 
 
 def links_to_each(prepared: bytes) -> Mapping[BrokerId, int]:
     """The result of `SystemOptions.prepare` for a broker; nothing where the overlay is no tree."""
     return msgspec.msgpack.decode(prepared, type=dict[str, int]) if prepared else {}
+
+
+def options_of_system(name: str) -> type[SystemOptions]:
+    """The options of the system of this name."""
+    return cast(type[SystemOptions], SYSTEMS[name].options)
 
 
 def is_system(reference: str) -> bool:
@@ -117,5 +148,6 @@ def _no_router(_context: RouterContext[Any]) -> NoReturn:
 SYSTEMS: Mapping[str, Protocol] = {
     MOSQUITTO: Protocol(_no_router, MosquittoOptions),
     ZENOH: Protocol(_no_router, ZenohOptions),
+    ACTIVEMQ: Protocol(_no_router, ActivemqOptions),
 }
 """The systems by the names that scenarios use."""

@@ -23,14 +23,18 @@ from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.grpc_shell.server import BrokerServer
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.declaration import Protocol
-from broker_service.routing.systems import MOSQUITTO, ZENOH
+from broker_service.routing.systems import ACTIVEMQ, MOSQUITTO, ZENOH
 from broker_service.transport.methods import UNIX
 from emulation.adapters.edge import EdgeBroker, EdgeRouter, EdgeTrace
 from emulation.adapters.system import System, SystemEndedError
 from record.errors import BrokerDefectError
 from record.exit_codes import ExitCode
 
-_MODULES = {MOSQUITTO: "emulation.adapters.mosquitto", ZENOH: "emulation.adapters.zenoh_router"}
+_MODULES = {
+    MOSQUITTO: "emulation.adapters.mosquitto",
+    ZENOH: "emulation.adapters.zenoh_router",
+    ACTIVEMQ: "emulation.adapters.activemq",
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -21,7 +21,7 @@ from broker_service.routing.interface.every_action import Actions
 from broker_service.routing.systems import SystemOptions, links_to_each
 from broker_service.tracing.trace_writer import FileTrace
 from emulation.adapters.system import Envelope, System
-from emulation.adapters.topics import Filter, filter_for, topic_of
+from emulation.adapters.topics import Filter
 from record.contract import CAME_AGAIN, CANARY, NOT_WANTED
 from record.log import Event, TraceRecord
 
@@ -37,7 +37,6 @@ class EdgeRouter(Router):
 
     def __init__(self, context: RouterContext[SystemOptions], system: System) -> None:
         self._system = system
-        self._attributes = context.options.topics
         self._broker, self._incarnation = context.broker, context.incarnation
         self._links = links_to_each(context.prepared)
         self._wanted = context.matcher()
@@ -47,7 +46,7 @@ class EdgeRouter(Router):
         self._published = 0
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
-        chosen = self._filters[id] = filter_for(subscription, self._attributes)
+        chosen = self._filters[id] = self._system.cover(subscription)
         self._clients[id] = client
         self._wanted.add(id, subscription)
         self._watched[chosen] += 1
@@ -68,7 +67,7 @@ class EdgeRouter(Router):
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         self._published += 1
         made = Envelope(self._broker, self._incarnation, self._published, message.id, message.published, message.body)
-        self._system.publish(topic_of(publication, self._attributes), msgspec.msgpack.encode(made))
+        self._system.publish(publication, msgspec.msgpack.encode(made))
         return ()
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:

@@ -19,9 +19,10 @@ import msgspec
 import paho.mqtt.client as mqtt
 
 from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.language import Publication, Subscription
 from broker_service.routing.systems import MosquittoOptions
 from emulation.adapters.system import Arrivals, Arrived, SystemEndedError
-from emulation.adapters.topics import Filter, Topic, written
+from emulation.adapters.topics import Filter, filter_for, topic_of, written
 
 PROGRAM = "mosquitto"
 _PLACES = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
@@ -51,7 +52,8 @@ class Mosquitto:
     def __init__(self, config: BrokerConfig, directory: Path) -> None:
         """`directory` is for the server's socket and configuration."""
         self._config = config
-        self._quality = msgspec.convert(config.options, MosquittoOptions).quality
+        options = msgspec.convert(config.options, MosquittoOptions)
+        self._quality, self._attributes = options.quality, options.topics
         self._socket, self._file = directory / "mqtt.sock", directory / "mosquitto.conf"
         self._process: asyncio.subprocess.Process | None = None
         self._loop = asyncio.get_running_loop()
@@ -83,14 +85,17 @@ class Mosquitto:
             raise SystemEndedError(ending.result())
         ending.cancel()
 
+    def cover(self, subscription: Subscription) -> Filter:
+        return filter_for(subscription, self._attributes)
+
     def watch(self, chosen: Filter) -> None:
         self._client.subscribe(written(chosen, _ANY), self._quality)
 
     def unwatch(self, chosen: Filter) -> None:
         self._client.unsubscribe(written(chosen, _ANY))
 
-    def publish(self, topic: Topic, payload: bytes) -> None:
-        self._client.publish(written(topic, _ANY), payload, self._quality)
+    def publish(self, publication: Publication, payload: bytes) -> None:
+        self._client.publish(written(topic_of(publication, self._attributes), _ANY), payload, self._quality)
 
     async def ended(self) -> str:
         assert self._process is not None

@@ -9,7 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from emulation.adapters.topics import Filter, Topic
+from broker_service.language import Publication, Subscription
+from emulation.adapters.topics import Filter
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True):
@@ -38,13 +39,17 @@ class System(Protocol):
         Raises `SystemEndedError` when the server ends instead.
         """
 
+    def cover(self, subscription: Subscription) -> Filter:
+        """The narrowest filter of the system that lets through whatever a subscription matches."""
+
     def watch(self, chosen: Filter) -> None:
         """Has publications come that this filter lets through."""
 
     def unwatch(self, chosen: Filter) -> None:
         """Ends `watch`."""
 
-    def publish(self, topic: Topic, payload: bytes) -> None: ...
+    def publish(self, publication: Publication, payload: bytes) -> None:
+        """Has a payload travel to wherever a filter lets its publication through."""
 
     async def ended(self) -> str:
         """Returns when the server has ended by itself, with a sentence on it."""

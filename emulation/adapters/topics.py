@@ -16,7 +16,7 @@ from broker_service.language import Operator, Publication, Subscription, Value
 
 Topic = tuple[str, ...]
 Filter = tuple[str | None, ...]
-"""Levels of a filter; None stands for any."""
+"""Levels of a filter; None stands for any. What a system filters by besides topics comes last."""
 
 ABSENT: Final = "-"
 """The level of an attribute that a publication lacks, which no subscription asks for."""

@@ -13,11 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import zenoh
 
 from broker_service.config import BrokerConfig
+from broker_service.language import Publication, Subscription
+from broker_service.routing.systems import ZenohOptions
 from emulation.adapters.system import Arrivals, Arrived, SystemEndedError
-from emulation.adapters.topics import Filter, Topic, written
+from emulation.adapters.topics import Filter, filter_for, topic_of, written
 
 _ANY = "*"
 _SILENT_HEARTBEATS = 3
@@ -50,6 +53,7 @@ class ZenohRouter:
     """A router and its client, as `System`."""
 
     def __init__(self, config: BrokerConfig) -> None:
+        self._attributes = msgspec.convert(config.options, ZenohOptions).topics
         self._settings = zenoh.Config()
         for path, value in configuration(config).items():
             self._settings.insert_json5(path, json.dumps(value))
@@ -66,6 +70,9 @@ class ZenohRouter:
         except zenoh.ZError as error:
             raise SystemEndedError(f"zenoh does not start: {' '.join(str(error).split())}") from error
 
+    def cover(self, subscription: Subscription) -> Filter:
+        return filter_for(subscription, self._attributes)
+
     def watch(self, chosen: Filter) -> None:
         arrivals = self._arrivals
         assert arrivals is not None
@@ -78,8 +85,9 @@ class ZenohRouter:
     def unwatch(self, chosen: Filter) -> None:
         self._subscribers.pop(chosen).undeclare()
 
-    def publish(self, topic: Topic, payload: bytes) -> None:
-        self._session.put(written(topic, _ANY), payload, congestion_control=zenoh.CongestionControl.BLOCK)
+    def publish(self, publication: Publication, payload: bytes) -> None:
+        topic = written(topic_of(publication, self._attributes), _ANY)
+        self._session.put(topic, payload, congestion_control=zenoh.CongestionControl.BLOCK)
 
     async def ended(self) -> str:
         """Never returns: a router that fails takes this process with it."""

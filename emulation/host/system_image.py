@@ -26,6 +26,8 @@ _IMAGES_KEPT = 4
 _SOURCE = ("emulation/__init__.py", "emulation/adapters")
 _BASE_LIBRARIES = ("ld-linux", "libc.so", "libm.so")
 """Beginnings of the names of libraries that are one with the image's own C library."""
+_NEVER_LOADED = shutil.ignore_patterns("legal", "man", "jmods", "include", "demo", "ct.sym", "src.zip", "*.diz")
+"""Parts of Java that only those need who write programs in it."""
 _DOCKERFILE = """\
 ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
@@ -35,6 +37,7 @@ COPY packages /opt/brokerlab/system
 COPY emulation /opt/brokerlab/emulation
 COPY programs /usr/local/sbin
 COPY libraries /opt/brokerlab/libraries
+COPY trees /
 RUN cd /opt/brokerlab/libraries && \\
     for each in *; do [ ! -e "$each" ] || ldconfig -p | grep -qF "$each" || mv "$each" /usr/local/lib/; done && \\
     cd / && rm -r /opt/brokerlab/libraries && ldconfig && \\
@@ -72,12 +75,22 @@ def _lay_out(parts: SystemParts, context: Path) -> None:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copyfile(source, target)
-    for folder in ("programs", "libraries"):
+    for folder in ("programs", "libraries", "trees"):
         (context / folder).mkdir()
     for program in parts.programs:
         shutil.copy(program, context / "programs")
-        for library in _libraries(program):
-            shutil.copy(library.resolve(), context / "libraries" / library.name)
+    for tree in parts.trees:
+        target = context / "trees" / tree.relative_to("/")
+        shutil.copytree(tree, target, ignore=_unneeded)
+    for file in (*parts.programs, *parts.loaded):
+        for library in _libraries(file):
+            if not any(library.resolve().is_relative_to(tree) for tree in parts.trees):
+                shutil.copy(library.resolve(), context / "libraries" / library.name)
+
+
+def _unneeded(directory: str, names: list[str]) -> set[str]:
+    """Parts of a directory that an image goes without, and links that lead nowhere."""
+    return set(_NEVER_LOADED(directory, names)) | {name for name in names if not Path(directory, name).exists()}
 
 
 def _libraries(program: Path) -> list[Path]:
@@ -90,15 +103,23 @@ def _libraries(program: Path) -> list[Path]:
 
 
 def _shown(parts: SystemParts) -> list[str]:
-    return [*parts.packages, *(program.name for program in parts.programs)]
+    return [*parts.packages, *(part.name for part in (*parts.programs, *parts.trees))]
 
 
 def _digest(client: docker.DockerClient, base: str, parts: SystemParts) -> str:
     digest = hashlib.sha256(_DOCKERFILE.encode())
     digest.update(str(client.images.get(base).id).encode())
     digest.update("\0".join(_shown(parts)).encode())
-    sources = [images.ROOT / "constraints.txt", images.ROOT / "setup" / "image-packages.sh", *parts.programs]
+    sources = [
+        images.ROOT / "constraints.txt",
+        images.ROOT / "setup" / "image-packages.sh",
+        Path(__file__),
+        *parts.programs,
+    ]
     sources += sorted(file for place in _SOURCE for file in _files(images.ROOT / place))
+    for tree in parts.trees:
+        for file in sorted(tree.rglob("*")):
+            digest.update(f"{file}\0{file.stat().st_size if file.is_file() else 0}\0".encode())
     for file in sources:
         content = file.read_bytes()
         digest.update(f"{file.name}\0{len(content)}\0".encode())

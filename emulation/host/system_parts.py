@@ -15,3 +15,7 @@ class SystemParts:
     """Packages of Python, by the names of their distributions."""
     programs: Sequence[Path] = ()
     """Programs of this host."""
+    trees: Sequence[Path] = ()
+    """Directories of this host, which have the same place in the image."""
+    loaded: Sequence[Path] = ()
+    """Files of these directories that need shared libraries of this host."""

@@ -17,7 +17,7 @@ import msgspec
 from broker_service.language import Value
 from broker_service.routing import read_options
 from broker_service.routing.foreign import NOT_SIMULATED, options_for_brokers
-from broker_service.routing.systems import is_system
+from broker_service.routing.systems import is_system, options_of_system
 from emulation.faults import require_few_access_links, require_possible, require_programs_stay
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
@@ -201,7 +201,7 @@ class VariantPlan:
         quota = None if logs is None else logs.quota
         return Resources(
             memory=brokers.memory or default.memory,
-            processes=brokers.processes or default.processes,
+            processes=brokers.processes or max(self._needed_processes, default.processes),
             log_bytes=quota or default.log_bytes,
             cpu=brokers.cpu,
             image=brokers.image if brokers.level is None else None,
@@ -231,6 +231,11 @@ class VariantPlan:
     def foreign(self) -> ForeignProgram | None:
         """The first of its brokers that are not brokerlab's, all of which keep one level; None without any."""
         return next((each.foreign for each in self.every_resources if each.foreign is not None), None)
+
+    @property
+    def _needed_processes(self) -> int:
+        protocol = self.scenario.routing.protocol
+        return options_of_system(protocol).processes if is_system(protocol) else 0
 
     @property
     def _foreign(self) -> ForeignProgram | None:

@@ -182,8 +182,8 @@ class Brokers(Section):
     def _has_no_adapter(cls, level: object) -> object:
         if level == 0 and level is not False:
             raise ValueError(
-                "level 0 is that of deployed systems behind an adapter; write `routing: {system: mosquitto}` "
-                "or `{system: zenoh}`, and no level"
+                "level 0 is that of deployed systems behind an adapter; write `routing: {system: mosquitto}`, "
+                "`{system: zenoh}` or `{system: activemq}`, and no level"
             )
         return level
 

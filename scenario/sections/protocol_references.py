@@ -60,7 +60,7 @@ def system_named(data: Mapping[str, Any]) -> str:
     if "protocol" in data:
         raise ValueError(f"{SYSTEM}: a deployed system routes by itself; leave `protocol` out")
     if name not in SYSTEMS:
-        raise ValueError(f"{SYSTEM}: there is no system {name!r}; there are {' and '.join(SYSTEMS)}")
+        raise ValueError(f"{SYSTEM}: there is no system {name!r}; there are {', '.join(SYSTEMS)}")
     return str(name)
 
 

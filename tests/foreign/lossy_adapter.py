@@ -7,12 +7,13 @@ import os
 import sys
 from typing import Any
 
-from emulation.adapters import mosquitto
+from emulation.adapters import activemq, mosquitto
 from emulation.adapters.__main__ import main
 from emulation.adapters.edge import EdgeBroker
 from emulation.adapters.topics import Filter
 
 _arrive, _bridge = EdgeBroker.arrive, mosquitto._bridge
+_selector_for = activemq.selector_for
 _counter = itertools.count(1)
 
 
@@ -25,8 +26,17 @@ def _without_b2(config: Any, link: Any, quality: int) -> Any:
     return iter(()) if "B2" in (config.id, link.neighbour) else _bridge(config, link, quality)
 
 
-if os.environ["BROKERLAB_TEST_DEFECT"] == "loses each tenth":
-    EdgeBroker.arrive = _lose_each_tenth  # type: ignore[method-assign]
-else:
-    mosquitto._bridge = _without_b2
+def _with_fewer(subscription: Any) -> str:
+    return str(_selector_for(subscription)).replace(" <= ", " < ").replace(" < ", " <> ").replace(" > ", " < ")
+
+
+match os.environ["BROKERLAB_TEST_DEFECT"]:
+    case "loses each tenth":
+        EdgeBroker.arrive = _lose_each_tenth  # type: ignore[method-assign]
+    case "a bridge is missing":
+        mosquitto._bridge = _without_b2
+    case "selects the wrong ones":
+        activemq.selector_for = _with_fewer
+    case other:
+        raise ValueError(other)
 sys.exit(main(sys.argv))

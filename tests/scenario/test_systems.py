@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from broker_service.routing.systems import ActivemqOptions
 from emulation.planning.plan import make_plan
 from emulation.planning.variant_record import new_variant
+from emulation.runtimes.interface import Resources
 from record.contract import CONTRACT, ForeignBrokers
 from record.errors import HostError
 from scenario.loading import load
@@ -30,7 +32,16 @@ def _written(folder: Path, routing: str, kind: str = "line", rest: str = "") -> 
     return file
 
 
-@pytest.mark.parametrize(("name", "kind"), [("mosquitto", "line"), ("zenoh", "line"), ("zenoh", "ring")])
+def test_a_system_that_needs_many_threads_may_have_them(tmp_path: Path) -> None:
+    plan = make_plan(load(_written(tmp_path, "{system: activemq}")))
+    assert plan.variants[0].resources.processes == ActivemqOptions.processes > Resources().processes
+    plan = make_plan(load(_written(tmp_path, "{system: activemq}", rest="brokers: {processes: 99}")))
+    assert plan.variants[0].resources.processes == 99
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("mosquitto", "line"), ("zenoh", "line"), ("zenoh", "ring"), ("activemq", "line")]
+)
 def test_a_system_is_planned_as_brokers_of_level_0(tmp_path: Path, name: str, kind: str) -> None:
     plan = make_plan(load(_written(tmp_path, f"{{system: {name}}}", kind)))
     (variant,) = plan.variants
@@ -49,7 +60,14 @@ def test_a_system_is_planned_as_brokers_of_level_0(tmp_path: Path, name: str, ki
     ("routing", "kind", "rest", "message"),
     [
         ("{system: mosquitto}", "ring", "", r"topology: mosquitto runs on trees, and this overlay has 1 links more"),
-        ("{system: activemq}", "line", "", r"system: there is no system 'activemq'; there are mosquitto and zenoh"),
+        (
+            "{system: activemq}",
+            "ring",
+            "",
+            r"topology: activemq runs on trees.* keeps subscriptions to one link in a mesh",
+        ),
+        ("{system: rabbit}", "line", "", r"system: there is no system 'rabbit'; there are mosquitto, zenoh, activemq"),
+        ("{system: activemq, conduit: 1}", "line", "", r"routing.conduit"),
         ("{system: zenoh, protocol: tid}", "line", "", r"system: a deployed system routes by itself"),
         ("{system: zenoh, quality: 1}", "line", "", r"routing.quality: the protocol zenoh has no option 'quality'"),
         ("{system: mosquitto, quality: 3}", "line", "", r"routing.quality: unknown value 3"),

@@ -13,7 +13,7 @@ import pytest
 
 from broker_service.config import BrokerConfig
 from broker_service.core.session import Session
-from broker_service.language import Operator, Predicate, Publication
+from broker_service.language import Operator, Predicate, Publication, Subscription
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import UNSTATED_HOPS, ClientEvent, ClientRequest, Operation, Outcome
 from broker_service.routing import PROTOCOLS
@@ -23,7 +23,7 @@ from broker_service.routing.options import PlannedLink, Preparation
 from broker_service.routing.systems import MOSQUITTO, SYSTEMS, MosquittoOptions
 from emulation.adapters.edge import EdgeBroker, EdgeRouter, EdgeTrace
 from emulation.adapters.system import Arrived, Envelope
-from emulation.adapters.topics import Filter, Topic
+from emulation.adapters.topics import Filter, filter_for
 from record.contract import CAME_AGAIN, CANARY, NOT_WANTED
 
 
@@ -32,9 +32,12 @@ class _PlayedSystem:
 
     def __init__(self) -> None:
         self.watched: list[Filter] = []
-        self.published: list[tuple[Topic, Envelope]] = []
+        self.published: list[tuple[Publication, Envelope]] = []
 
     async def start(self, arrived: Arrived) -> None: ...
+
+    def cover(self, subscription: Subscription) -> Filter:
+        return filter_for(subscription, ("class",))
 
     def watch(self, chosen: Filter) -> None:
         self.watched.append(chosen)
@@ -42,8 +45,8 @@ class _PlayedSystem:
     def unwatch(self, chosen: Filter) -> None:
         self.watched.remove(chosen)
 
-    def publish(self, topic: Topic, payload: bytes) -> None:
-        self.published.append((topic, msgspec.msgpack.decode(payload, type=Envelope)))
+    def publish(self, publication: Publication, payload: bytes) -> None:
+        self.published.append((publication, msgspec.msgpack.decode(payload, type=Envelope)))
 
     async def ended(self) -> str:
         return ""
@@ -94,11 +97,11 @@ def edge(tmp_path: Path) -> _Edge:
 _STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
 
 
-def test_a_publication_reaches_the_system_under_its_topic(edge: _Edge) -> None:
+def test_a_publication_reaches_the_system_with_its_content(edge: _Edge) -> None:
     edge.ask(Operation.ADVERTISE, "a", encode_predicates([_STOCK, Predicate("price", Operator.GREATER, 0)]))
     edge.ask(Operation.PUBLISH, "p", body := encode_publication(Publication({"class": "STOCK", "price": 8})))
-    ((topic, envelope),) = edge.system.published
-    assert topic == ("sSTOCK",)
+    ((publication, envelope),) = edge.system.published
+    assert publication.attributes == {"class": "STOCK", "price": 8}
     assert (envelope.broker, envelope.number, envelope.id, envelope.body) == ("B1", 1, "p", body)
 
 

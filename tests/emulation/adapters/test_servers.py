@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.language import Operator, Predicate, Publication, Subscription
 from emulation.adapters.system import System, SystemEndedError
 from emulation.adapters.topics import Filter
 
@@ -26,9 +27,12 @@ def _needs(module: str, program: str | None = None) -> pytest.MarkDecorator:
     return pytest.mark.skipif(missing, reason=f"needs {program or module}")
 
 
+_CONTENT = {name: Publication({"class": name}) for name in "AB"}
+_OF_A = Subscription((Predicate("class", Operator.STRING_EQUAL, "A"),))
 _SYSTEMS = [
     pytest.param("emulation.adapters.mosquitto", id="mosquitto", marks=_needs("paho", "mosquitto")),
     pytest.param("emulation.adapters.zenoh_router", id="zenoh", marks=_needs("zenoh")),
+    pytest.param("emulation.adapters.activemq", id="activemq", marks=[_needs("stomp", "activemq"), pytest.mark.proof]),
 ]
 
 
@@ -66,14 +70,14 @@ async def _pair(module: str, folder: Path) -> AsyncIterator[tuple[System, System
 @pytest.mark.parametrize("module", _SYSTEMS)
 async def test_publications_cross_the_link_once_in_order_and_by_topic(module: str, tmp_path: Path) -> None:
     async with _pair(module, tmp_path) as (first, second, came):
-        second.watch(("sA",))
+        second.watch(second.cover(_OF_A))
         while came.empty():  # until the servers have found each other
-            first.publish(("sA",), b"early")
+            first.publish(_CONTENT["A"], b"early")
             await asyncio.sleep(0.05)
         for number in range(50):
-            first.publish(("sB",), b"of another topic")
-            first.publish(("sA",), b"%d" % number)
-        first.publish(("sA",), b"last")
+            first.publish(_CONTENT["B"], b"of another topic")
+            first.publish(_CONTENT["A"], b"%d" % number)
+        first.publish(_CONTENT["A"], b"last")
         found: list[bytes] = []
         while not found or found[-1] != b"last":
             found.append(await came.get())
@@ -81,12 +85,12 @@ async def test_publications_cross_the_link_once_in_order_and_by_topic(module: st
 
 
 @pytest.mark.timeout(60)
-@_needs("paho", "mosquitto")
-async def test_a_server_that_cannot_start_is_told_in_a_sentence(tmp_path: Path) -> None:
-    module = importlib.import_module("emulation.adapters.mosquitto")
+@pytest.mark.parametrize("module", [_SYSTEMS[0], _SYSTEMS[2]])
+async def test_a_server_that_cannot_start_is_told_in_a_sentence(module: str, tmp_path: Path) -> None:
+    name = module.rsplit(".", 1)[1]
     link = LinkConfig(neighbour="B2", local="192.0.2.1:7000", remote="192.0.2.2:7000", dial=False)
-    config = BrokerConfig(id="B1", incarnation=1, protocol="mosquitto", links=(link,))
-    system: System = module.make(config, tmp_path)
-    with pytest.raises(SystemEndedError, match="mosquitto ended with exit code"):
+    config = BrokerConfig(id="B1", incarnation=1, protocol=name, links=(link,))
+    system: System = importlib.import_module(module).make(config, tmp_path)
+    with pytest.raises(SystemEndedError, match=f"{name} ended with exit code"):
         await system.start(lambda *_: None)
     await system.stop()

@@ -41,8 +41,9 @@ pytestmark = [
         os.geteuid() != 0
         or not all(map(shutil.which, ("mnexec", "docker")))
         or shutil.which("mosquitto", path="/usr/sbin:/usr/bin") is None
-        or any(importlib.util.find_spec(module) is None for module in ("paho", "zenoh")),
-        reason="needs root, Docker, Mininet, Mosquitto and Zenoh",
+        or shutil.which("activemq") is None
+        or any(importlib.util.find_spec(module) is None for module in ("paho", "zenoh", "stomp")),
+        reason="needs root, Docker, Mininet, Mosquitto, Zenoh and ActiveMQ",
     ),
 ]
 
@@ -70,13 +71,14 @@ def _run(
 
 @pytest.mark.proof
 @pytest.mark.parametrize(
-    ("system", "runtime"), [("mosquitto", "process"), ("zenoh", "process"), ("mosquitto", "container")]
+    ("system", "runtime"),
+    [("mosquitto", "process"), ("zenoh", "process"), ("activemq", "process"), ("mosquitto", "container")],
 )
 def test_a_run_is_correct_and_tells_what_can_be_seen_from_outside(tmp_path: Path, system: str, runtime: str) -> None:
     _, printed, variant = _run(tmp_path, system, runtime=runtime)
     assert variant["delivery"]["verdicts"] == ["correct"], printed
     assert variant["delivery"]["delivered"] == variant["delivery"]["expected"] > 0
-    assert variant["system"]["not_wanted"] > 0
+    assert (variant["system"]["not_wanted"] > 0) is (system != "activemq")  # whose selectors say all that was asked for
     assert variant["sent"]["bytes"] > 0
     assert {row["hops"] for row in variant["delay_by_hops"]} <= {0, 1, 2}
     assert "matching" not in variant
@@ -90,6 +92,24 @@ def test_the_verdict_names_what_an_adapter_loses(tmp_path: Path) -> None:
     delivery = variant["delivery"]
     assert delivery["verdicts"] == ["lost"], printed
     assert delivery["lost"] == delivery["expected"] - delivery["delivered"] > 0
+
+
+@pytest.mark.proof
+def test_selectors_spare_links_where_servers_tell_of_them(tmp_path: Path) -> None:
+    sent = {}
+    for number, conduit in enumerate(("true", "false")):
+        (folder := tmp_path / str(number)).mkdir()
+        _, printed, variant = _run(folder, f"activemq, conduit: {conduit}", runtime="container")
+        assert variant["delivery"]["verdicts"] == ["correct"], printed
+        sent[conduit] = variant["sent"]["bytes"]
+    assert sent["false"] < sent["true"]
+
+
+@pytest.mark.proof
+def test_the_verdict_names_what_a_wrong_selector_loses(tmp_path: Path) -> None:
+    code, printed, variant = _run(tmp_path, "activemq", "selects the wrong ones")
+    assert code == ExitCode.VIOLATED, printed
+    assert variant["delivery"]["verdicts"] == ["lost"], printed
 
 
 @pytest.mark.proof

@@ -24,6 +24,8 @@ def _has(monkeypatch: pytest.MonkeyPatch, *present: str) -> None:
         ("mosquitto", ["paho"], "the program mosquitto is not on this host: `apt install mosquitto`"),
         ("mosquitto", ["mosquitto"], r"Python package paho is missing.*make base"),
         ("zenoh", [], r"Python package zenoh is missing.*make base"),
+        ("activemq", ["stomp"], "the program activemq is not on this host: `apt install activemq`"),
+        ("activemq", ["activemq"], r"Python package stomp is missing.*make base"),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(
@@ -35,7 +37,11 @@ def test_what_is_missing_is_named_with_its_remedy(
 
 
 def test_an_image_has_what_this_host_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    _has(monkeypatch, "paho", "mosquitto", "zenoh")
+    _has(monkeypatch, "paho", "mosquitto", "stomp", "activemq")
     assert parts_of("mosquitto").programs == [Path("/usr/sbin/mosquitto")]
+    with pytest.raises(HostError, match="there is no Java on this host"):
+        parts_of("activemq")
+    _has(monkeypatch, "stomp", "activemq", "java", "zenoh")
+    assert [str(tree) for tree in parts_of("activemq").trees] == ["/usr/share/activemq", "/usr"]
     assert parts_of("zenoh").programs == []
     assert parts_of("zenoh").packages == ["eclipse-zenoh"]
