@@ -21,8 +21,8 @@ from emulation.host.system_parts import SystemParts
 from record.errors import HostError
 
 REPOSITORY = "brokerlab-system"
-_IMAGES_KEPT = 4
-"""Number of images for other systems and trees that stay."""
+_IMAGES_KEPT = 9
+"""Number of images that stay: those of three systems for this tree and some others."""
 _SOURCE = ("emulation/__init__.py", "emulation/adapters")
 _BASE_LIBRARIES = ("ld-linux", "libc.so", "libm.so")
 """Beginnings of the names of libraries that are one with the image's own C library."""
