@@ -15,8 +15,7 @@ import uvloop
 from grpc import aio
 
 from broker_service.grpc_shell.listening import bind
-from broker_service.transport.due_writes import DueWrites
-from broker_service.transport.duplex import Duplex
+from broker_service.transport.duplex import DueWrites, Duplex
 from broker_service.transport.methods import LINK, UNIX
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
 from broker_service.transport.stream import Stream

@@ -49,6 +49,7 @@ _CHARACTER_BYTES: Final = 4
 _PUBLISH: Final = Operation.PUBLISH
 _NOTIFIED: Final = Outcome.NOTIFIED
 _STARTED: Final = Outcome.STARTED
+_LOST: Final = Outcome.LOST
 
 
 class TooLargeError(ValueError):
@@ -194,9 +195,18 @@ class ClientRequests:
         return taken
 
     def receive(self, frame: BrokerFrame) -> None:
-        """A frame of the broker has come, other than its welcome."""
+        """A frame of the broker has come, other than its welcome.
+
+        Its events are passed on, unless they only repeat an earlier confirmation, or announce the start of a
+        subscription that has been replaced or withdrawn.
+        """
         for event in frame.events:
-            self.answer(event)
+            if event.outcome is _NOTIFIED or event.outcome is _LOST:
+                self._on_event(event)
+            elif event.outcome is not _STARTED:
+                self._answered(event)
+            elif self._stands(event.clients[0], event.id):
+                self._on_event(event)
         if frame.acknowledged:
             self.acknowledge(frame.acknowledged)
 
@@ -205,17 +215,6 @@ class ClientRequests:
         unacknowledged, on_acknowledged = self._unacknowledged, self._on_acknowledged
         while unacknowledged and unacknowledged[0].number <= number:
             on_acknowledged(unacknowledged.popleft())
-
-    def answer(self, event: ClientEvent) -> None:
-        """Passes an event of the broker on, unless it only repeats an earlier confirmation, or announces the start of a
-        subscription that has been replaced or withdrawn."""
-        if event.outcome is _NOTIFIED or event.outcome is Outcome.LOST:
-            self._on_event(event)
-        elif event.outcome is _STARTED:
-            if self._stands(event.clients[0], event.id):
-                self._on_event(event)
-        else:
-            self._answered(event)
 
     def begin(self, welcome: Welcome) -> None:
         """A stream is open. Every one but the first begins with what a former one left."""

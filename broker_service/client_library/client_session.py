@@ -18,8 +18,7 @@ from broker_service.client_library.slow_reading import SlowReading
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport.channel import Call, dial
-from broker_service.transport.due_writes import DueWrites
-from broker_service.transport.duplex import Duplex, StreamClosedError
+from broker_service.transport.duplex import DueWrites, Duplex, StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError

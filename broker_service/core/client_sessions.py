@@ -96,7 +96,8 @@ class ClientSessions:
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
         """Carries out operations of a session's clients, in order. One that cannot be carried out is rejected.
 
-        Requests of a session that another stream has continued are ignored, because the client repeats them there.
+        Requests of a session that another stream has continued are ignored, because the client repeats them there. The
+        session decides when to acknowledge what was handled; the shell calls `Session.wake` at its `wake_at`.
         """
         if session.continued:
             return
@@ -107,12 +108,13 @@ class ClientSessions:
         for position, request in enumerate(requests):
             if gate.closed and request.operation is _PUBLISH:
                 gate.keep(session, requests[position:])
-                return
+                break
             try:
                 self.carry_out(session, request)
             except (Exception, EndlessCallError) as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion, request.operation.name.lower()) from error
+        session.plan_acknowledgement(self._clock())
 
     def resume(self, session: Session) -> None:
         """Handles the requests that a session has held back, unless publishers are held again."""

@@ -10,7 +10,7 @@ from typing import Any
 from broker_service.config import BrokerConfig
 from broker_service.service.service_queue import Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages
 from broker_service.service.turns import Turns
-from broker_service.transport.due_writes import DueWrites
+from broker_service.transport.duplex import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from record.service_time import ServiceTime
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Sequence
 
 from broker_service.config import Limits
 from broker_service.core.broker import Broker
 from broker_service.grpc_shell.service import Service
+from broker_service.links.arrivals import Arrivals
 from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
 from broker_service.messages import BrokerFrame, ClientRequest, Operation
 from broker_service.service.service_queue import Handler
@@ -48,9 +48,9 @@ class SessionStream(Duplex):
         self._resumed = asyncio.Event()
         """Set when requests that were held back have been handled, or are held again."""
         self._links = broker.links.values()
-        self._arrivals: deque[tuple[int, int]] | None = None if stream.peer == UNIX_PEER else deque()
-        """Time of arrival and number of requests of each frame that is not handled, for the log; None of clients beside
-        the broker, whose frames cross no network."""
+        self._arrivals = None if stream.peer == UNIX_PEER else Arrivals()
+        """Arrivals of requests that are not handled; None of clients beside the broker, whose frames cross no
+        network."""
         self._unsubmitted: Sequence[ClientRequest] = ()
         """The rest of a frame with more requests than are submitted together."""
         self._request_size = 0
@@ -73,7 +73,7 @@ class SessionStream(Duplex):
         if frame.requests:
             self._request_size = len(data) // len(frame.requests)
             if self._arrivals is not None:
-                self._arrivals.append((time.monotonic_ns(), len(frame.requests)))
+                self._arrivals.frames.append((time.monotonic_ns(), len(frame.requests)))
             self._submit(frame.requests)
 
     @property
@@ -136,35 +136,25 @@ class SessionStream(Duplex):
         if self._arrivals is None:
             self._broker.sessions.handle(self.session, requests)
         else:
-            self._handle_by_arrival(requests, self._arrivals)
+            for came, part in self._arrivals.parts(requests):
+                self.session.came = came
+                self._broker.sessions.handle(self.session, part)
         for request in requests:
             if request.operation not in _NOT_PASSED_ON:
                 self._waits = self._waits or has_backlog(self._links, None)
                 break
-        self._acknowledge_later()
-
-    def _handle_by_arrival(self, requests: Sequence[ClientRequest], arrivals: deque[tuple[int, int]]) -> None:
-        """Handles requests of several frames, or of a part of one, which arrived at different times."""
-        begin = 0
-        while begin < len(requests):
-            came, count = arrivals.popleft()
-            part = requests[begin : begin + count]
-            if len(part) < count:
-                arrivals.appendleft((came, count - len(part)))
-            begin += len(part)
-            self.session.came = came
-            self._broker.sessions.handle(self.session, part)
-
-    def _acknowledge_later(self) -> None:
-        """Has `_wake_session` called when the session asks for it."""
-        self.session.plan_acknowledgement(time.monotonic_ns())
         if (at := self.session.wake_at) is not None and self._timer is None:
-            self._timer = self._loop.call_later(seconds_until(at), self._wake_session)
+            self._set_timer(at)
+
+    def _set_timer(self, at: int) -> None:
+        """Has `_wake_session` called when the session asks for it."""
+        self._timer = self._loop.call_later(seconds_until(at), self._wake_session)
 
     def _wake_session(self) -> None:
         self._timer = None
         self.session.wake(time.monotonic_ns())
-        self._acknowledge_later()
+        if (at := self.session.wake_at) is not None:
+            self._set_timer(at)
 
     def _end_unread(self) -> None:
         """Ends the stream of a client that does not read; it repeats its requests on the next one."""
@@ -177,5 +167,6 @@ class SessionStream(Duplex):
     def _resume(self) -> None:
         if not self._ended:
             self._broker.sessions.resume(self.session)
-            self._acknowledge_later()
+            if (at := self.session.wake_at) is not None and self._timer is None:
+                self._set_timer(at)
         self._resumed.set()

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from broker_service.config import Limits
+from broker_service.links.arrivals import Arrivals
 from broker_service.links.backoff import BackOff
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.links.greeting import Greeting, GreetingBroker
@@ -97,9 +98,8 @@ class LinkSession:
         """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         self.unhandled = 0
         """Messages of the present stream that came in and wait for service."""
-        self._arrivals: list[tuple[int, int]] = []
-        """Time of arrival and number of messages of each frame of the present stream with messages that wait for
-        service."""
+        self._arrivals = Arrivals()
+        """Arrivals of the present stream's messages that wait for service."""
         self._broker = broker
         self._hellos = Greeting(broker, link, protocol, latest)
         self._round_trip = RoundTrip(link)
@@ -179,7 +179,7 @@ class LinkSession:
         messages = frame.messages
         if messages:
             self.unhandled += len(messages)
-            self._arrivals.append((now if arrived is None else arrived, len(messages)))
+            self._arrivals.frames.append((now if arrived is None else arrived, len(messages)))
         return messages
 
     def handle(self, stream: int, messages: Sequence[Message], now: int) -> bool:
@@ -192,11 +192,12 @@ class LinkSession:
             return False
         link = self.link
         self.unhandled -= len(messages)
-        arrivals = self._arrivals
-        if arrivals and arrivals[0][1] == len(messages):
-            self._broker.receive(link.neighbour, messages, arrivals.pop(0)[0])
+        frames = self._arrivals.frames
+        if frames and frames[0][1] == len(messages):  # as nearly always
+            self._broker.receive(link.neighbour, messages, frames.pop(0)[0])
         else:
-            self._handle_parts(messages)
+            for arrived, part in self._arrivals.parts(messages):
+                self._broker.receive(link.neighbour, part, arrived)
         if link.received - self._acknowledged >= self._acknowledge_every:
             self.frame_due = True
             return True
@@ -206,17 +207,6 @@ class LinkSession:
                 self.wake_at = at
             return True
         return False
-
-    def _handle_parts(self, messages: Sequence[Message]) -> None:
-        """Has the broker handle messages of several frames, or of a part of one, which arrived at different times."""
-        begin, arrivals = 0, self._arrivals
-        while begin < len(messages):
-            arrived, count = arrivals.pop(0) if arrivals else (None, len(messages))
-            part = messages[begin : begin + count]
-            if arrived is not None and len(part) < count:
-                arrivals.insert(0, (arrived, count - len(part)))
-            begin += len(part)
-            self._broker.receive(self.neighbour, part, arrived)
 
     def next_frames(self, now: int) -> Sequence[LinkFrame]:
         """All frames that may be written now; the present stream takes them."""
@@ -296,7 +286,7 @@ class LinkSession:
             self.link.sending.abandon()
         self.frame_due = False
         self.unhandled = 0
-        self._arrivals.clear()
+        self._arrivals.frames.clear()
         if input is Input.REST:
             self.link.rest()
         elif former is State.OPEN:

@@ -6,6 +6,8 @@ from record.time_units import SECOND
 
 STEPS = 16
 """The window slides in steps of one sixteenth."""
+_MOST_SAMPLES = STEPS + 1
+"""Samples that span the window whenever it ends, because they are a step apart."""
 
 
 class SentWindow:
@@ -24,18 +26,14 @@ class SentWindow:
         """Notes how many messages the link has sent by now."""
         self.due_at = now + self._step
         self._samples.append((now, sent))
-        self._expire(now)
+        if len(self._samples) > _MOST_SAMPLES:
+            del self._samples[0]
 
     def count(self, now: int, sent: int) -> int:
         """Messages sent within the window that ends now; `sent` is the number of all."""
         if not self._samples:
             return 0
-        self._expire(now)
-        return sent - self._samples[0][1]
-
-    def _expire(self, now: int) -> None:
-        """Keeps one sample at or before the window's start, to count from."""
-        start = now - self._step * STEPS
-        samples = self._samples
-        while len(samples) > 1 and samples[1][0] <= start:
+        start, samples = now - self._step * STEPS, self._samples
+        while len(samples) > 1 and samples[1][0] <= start:  # one at or before the window's start remains, to count from
             del samples[0]
+        return sent - samples[0][1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,12 +19,15 @@ from broker_service.transport.socket_files import SocketFile
 from broker_service.transport.status import RpcError, StatusCode, status_error
 from broker_service.transport.stream import STREAM_WINDOW, RpcStream
 
+_NO_LINGERING = struct.pack("ii", 1, 0)
+"""The option by which the kernel resets a connection when its socket is closed."""
+
 
 class Call(RpcStream):
     """A stream that this end has opened."""
 
     def __init__(self, connection: ClientConnection, number: int, largest: int, peer: str, window: int) -> None:
-        super().__init__(connection, number, largest, peer, window)
+        super().__init__(connection.outgoing, number, largest, peer, window)
         self._connection = connection
 
     def done_writing(self) -> None:
@@ -94,6 +98,14 @@ class ClientConnection(Connection):
             self._http2.reset_stream(stream.number, ErrorCodes.CANCEL)
             self._flush()
             stream.fail(RpcError(StatusCode.CANCELLED, "this end cancelled the call"))
+
+    def reset(self) -> None:
+        """Ends the connection by a reset. Nothing that waits is sent, and the other end is not told why."""
+        transport = self._transport
+        if transport is not None and (made := transport.get_extra_info("socket")) is not None:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+            transport.abort()
+        self._end("this end reset the connection")
 
     def fall_silent(self, make_socket: Callable[[], socket.socket]) -> socket.socket | None:
         """Gives the connection up without a word; see `silent_end`."""

@@ -1,19 +1,20 @@
 """Reading and writing of one stream side by side, within the callbacks of the event loop.
 
 Frames that came in are handled within the call that brought them, up to a bound (`_FRAMES_A_TURN`, `SLICE_TIME`) after
-which the event loop serves others before the next ones. Frames are written at the end of the callback in
-which they became due (`due_writes`), as far as the stream has room, and paced (`links.pacing`).
+which the event loop serves others before the next ones. Frames are written at the end of the callback in which they
+became due, as far as the stream has room, and paced (`links.pacing`): a callback that handles a frame may put many
+messages into the queues of several streams, and each stream writes once, when all of them are there. A task that wrote
+would cost the event loop a further turn for each frame.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from broker_service.links.pacing import Pace
 from broker_service.service.turns import SLICE_TIME
-from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.stream import Stream
 from record.callbacks import do_nothing
 from record.time_units import SECOND
@@ -32,6 +33,41 @@ def seconds_until(at: int) -> float:
     A timer that was early would be set anew, for so short a time that the event loop spins.
     """
     return max(0, at - time.monotonic_ns()) / SECOND + _EARLIEST
+
+
+class DueWrites:
+    """The writes that are due at the end of a callback. `with due_writes:` surrounds a callback; a write that becomes
+    due elsewhere is made soon."""
+
+    def __init__(self) -> None:
+        self.before: Callable[[], None] = do_nothing
+        """Called before each write of a stream. Whatever it raises ends that stream, which then writes nothing."""
+        self.waiting: list[Callable[[], None]] = []
+        """Writes that are due. Within a callback, one more need only be appended."""
+        self.callbacks = 0
+        """Surrounded callbacks that run now, one within the other."""
+
+    def add(self, write: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
+        """Has a write made once, outside of callbacks by the event loop, which need not run yet. It must not raise."""
+        waiting = self.waiting
+        if not waiting and not self.callbacks:
+            loop.call_soon(self.make)
+        waiting.append(write)
+
+    def __enter__(self) -> None:
+        self.callbacks += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.callbacks -= 1
+        if self.waiting and not self.callbacks:
+            self.make()
+
+    def make(self) -> None:
+        """Makes the writes that are due, and those that become due meanwhile."""
+        waiting = self.waiting
+        for write in waiting:
+            write()
+        waiting.clear()
 
 
 class StreamClosedError(Exception):

@@ -35,19 +35,13 @@ class ServedStream(RpcStream):
     """A stream that the other end has opened."""
 
     def __init__(self, connection: ServerConnection, number: int, largest: int, peer: str) -> None:
-        super().__init__(connection, number, largest, peer)
-        self.answered = False
-        """True once the response's headers were sent."""
+        super().__init__(connection.outgoing, number, largest, peer)
+        self.begin_response = functools.partial(connection.answer, self)
         self._connection = connection
 
     def expect_signs_of_life(self, seconds: float) -> None:
         """Breaks the stream once the other end has been silent for so long."""
         self._connection.expect_signs_of_life(seconds)
-
-    def send(self, message: bytes) -> bool:
-        if not self.answered:
-            self._connection.answer(self)
-        return super().send(message)
 
 
 Handler = Callable[[ServedStream], Coroutine[Any, Any, None]]
@@ -175,7 +169,7 @@ class ServerConnection(Connection):
 
     def answer(self, stream: ServedStream) -> None:
         """Sends the response's headers, which come before the first message."""
-        stream.answered = True
+        stream.begin_response = None
         if stream.number in self.streams:
             self._http2.send_headers(stream.number, _RESPONSE)
             self._flush()
@@ -184,7 +178,7 @@ class ServerConnection(Connection):
         """Ends a stream with a status, unless the other end has broken it."""
         if self._remove(stream.number) is None:
             return
-        response = () if stream.answered else _RESPONSE
+        response = () if stream.begin_response is None else _RESPONSE
         trailers = (*response, *status_trailers(status.code, status.details))
         self._http2.send_headers(stream.number, trailers, end_stream=True)
         if not stream.ended:

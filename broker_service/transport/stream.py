@@ -100,6 +100,8 @@ class RpcStream:
         """Set by a user that has not read all messages yet, and will without being called."""
         self.on_room: Callable[[], None] = do_nothing
         """Called when further messages may be sent, after `send` has returned False."""
+        self.begin_response: Callable[[], None] | None = None
+        """Sends what has to come before the first message; None when nothing has, or it was sent."""
         self._unsent = b""
         """The part of the latest message that there was no room for."""
 
@@ -136,6 +138,8 @@ class RpcStream:
 
         Returns whether the next message may be sent now. Raises `RpcError` when the stream is broken.
         """
+        if self.begin_response is not None:
+            self.begin_response()
         data = pack_prefix(0, len(message)) + message
         sent = self._carrier.send(self, data)
         return sent == len(data) or self._send(data[sent:])

@@ -87,7 +87,7 @@ def encode_link_frame(frame: LinkFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large."""
     if isinstance(frame, Hello):
         return [_hello_frame(frame)]
-    return _split(frame.messages, largest, partial(_message_frame, frame.acknowledged, frame.probe))
+    return _split(partial(_message_frame, frame.acknowledged, frame.probe), frame.messages, largest)
 
 
 def decode_client_frame(data: bytes) -> ClientFrame:
@@ -108,10 +108,6 @@ def decode_client_frame(data: bytes) -> ClientFrame:
     if len(frame.session) > LONGEST_NAME:
         raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
     return ClientFrame(requests, frame.session, frame.numbered, frame.acknowledged)
-
-
-def encode_client_frames(requests: Sequence[ClientRequest], largest: int) -> list[bytes]:
-    return _split(requests, largest, _client_frame)
 
 
 def encode_first_frame(first: ClientFrame) -> bytes:
@@ -149,7 +145,7 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
 
 def encode_broker_frame(frame: BrokerFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large; the last one acknowledges."""
-    parts = _split(frame.events, largest, _events_frame) if frame.events else []
+    parts = _split(_events_frame, frame.events, largest) if frame.events else []
     if frame.welcome is not None:
         parts.append(_welcome_frame(frame.welcome))
     if frame.acknowledged:
@@ -264,14 +260,18 @@ def _events_frame(events: Sequence[ClientEvent]) -> bytes:
     return frame.SerializeToString()
 
 
-def _split(items: Sequence[_Item], largest: int, encode: Callable[[Sequence[_Item]], bytes]) -> list[bytes]:
+def _split(encode: Callable[[Sequence[_Item]], bytes], items: Sequence[_Item], largest: int) -> list[bytes]:
     """Halves what is too large or too many; a single item travels alone whatever its size."""
     if len(items) <= MOST_IN_FRAME:
         data = encode(items)
         if len(data) <= largest or len(items) <= 1:
             return [data]
     middle = len(items) // 2
-    return _split(items[:middle], largest, encode) + _split(items[middle:], largest, encode)
+    return _split(encode, items[:middle], largest) + _split(encode, items[middle:], largest)
+
+
+encode_client_frames: Callable[[Sequence[ClientRequest], int], list[bytes]] = partial(_split, _client_frame)
+"""Frames with a client's requests, none of which is larger than the largest one that the broker takes."""
 
 
 def _describe(error: DecodeError | KeyError) -> str:

@@ -157,7 +157,8 @@ class SimulatedSession:
 
     def _handle(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
         broker.core.sessions.handle(session, requests)
-        self._after_handling(session)
+        if session.held or self._held or session.wake_at != self._wake_at:
+            self._after_handling(session)
 
     def _resume(self, broker: SimulatedBroker, session: Session) -> None:
         if broker.held is not None:
@@ -169,7 +170,6 @@ class SimulatedSession:
     def _after_handling(self, session: Session) -> None:
         if (session.held or self._held) and session is self._session:
             self._count_held(len(session.held))
-        session.plan_acknowledgement(self._events.now)
         if session.wake_at != self._wake_at:
             self._wake_at = session.wake_at
             if self._wake_at is not None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.architecture.figures import Figure, figures, own_figures
 
-LARGE_CLASSES = 1
+LARGE_CLASSES = 0
 """Classes of over 20 methods that are left."""
 REPEATED = "def total(a):\n    b = a\n    b += 1\n    c = b\n    return c\n"
 TREE = {

@@ -89,7 +89,6 @@ class FirstHop:
     def handle(self, stream: Stream) -> None:
         if stream.to_broker:
             self.broker.sessions.handle(stream.session, stream.to_broker.popleft())
-            stream.session.plan_acknowledgement(0)
             stream.session.wake(SECOND)
             stream.to_client += stream.session.next_frames(10_000, 1 << 20)
 

@@ -14,7 +14,7 @@ from broker_service.client_library.client_requests import ClientRequests, Sessio
 from broker_service.client_library.starts import NotAnnouncedError, NotStandingError, Starts
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.notation import parse_composite
-from broker_service.messages import ClientEvent, Operation, Outcome, Welcome
+from broker_service.messages import BrokerFrame, ClientEvent, Operation, Outcome, Welcome
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
 from record.time_units import SECOND
@@ -143,13 +143,13 @@ def test_the_start_of_a_subscription_that_was_replaced_is_not_that_of_the_next_o
         requests.submit("S", operation, "s")
 
     def confirm(number: int) -> None:
-        requests.answer(ClientEvent(Outcome.CONFIRMED, ("S",), number, "s"))
+        requests.receive(BrokerFrame([ClientEvent(Outcome.CONFIRMED, ("S",), number, "s")]))
 
     confirm(1)
     confirm(2)
-    requests.answer(started("s"))  # of the first subscription
-    requests.answer(started("t"))  # of none
+    requests.receive(BrokerFrame([started("s")]))  # of the first subscription
+    requests.receive(BrokerFrame([started("t")]))  # of none
     confirm(3)
     confirm(4)
-    requests.answer(started("s"))
+    requests.receive(BrokerFrame([started("s")]))
     assert [event.outcome.name for event in events] == ["CONFIRMED"] * 4 + ["STARTED"]

@@ -55,7 +55,7 @@ async def test_a_frame_of_100_mb_ends_its_session_only(tmp_path: Path) -> None:
         async with Session(overlay.address("B1")) as other:
             call = await dial(overlay.address("B1"), rpc.SESSION, MB)
             await call.read()  # the welcome
-            assert call._connection.send(call, struct.pack(">?L", False, 100 * MB) + b"begin") == 10
+            assert call._connection.outgoing.send(call, struct.pack(">?L", False, 100 * MB) + b"begin") == 10
             with pytest.raises(RpcError, match=f"{100 * MB} bytes") as refused:
                 await call.read()
             assert refused.value.code == StatusCode.RESOURCE_EXHAUSTED

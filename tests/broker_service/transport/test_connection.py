@@ -14,11 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.support.floods import data_header, prefixed
-from broker_service.transport import connection as connections
+from broker_service.transport import frame_reader
 from broker_service.transport.channel import Call, ClientConnection
 from broker_service.transport.connection import _MOST_UNSENT
 from broker_service.transport.frames import HEADER_BYTES, LARGEST_WINDOW, end_of_data, window_update
 from broker_service.transport.methods import SESSION
+from broker_service.transport.outgoing import FIRST_WINDOW
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
 from broker_service.transport.stream import STREAM_WINDOW
 
@@ -186,18 +187,18 @@ def test_all_streams_of_a_connection_share_its_window() -> None:
     peer.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW})
     connection.data_received(peer.data_to_send())
     sent = 0
-    while size := connection.send(call, bytes(100_000)):
+    while size := connection.outgoing.send(call, bytes(100_000)):
         sent += size
-    assert sent == connections._FIRST_WINDOW < call.window
+    assert sent == FIRST_WINDOW < call.window
     peer.receive_data(socket.take())  # which raises an error for data beyond the window
     peer.increment_flow_control_window(7)
     connection.data_received(peer.data_to_send())
-    assert connection.send(call, bytes(100_000)) == 7
+    assert connection.outgoing.send(call, bytes(100_000)) == 7
 
 
 def test_the_window_of_the_connection_is_enlarged_when_half_of_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     connection, socket, _, call = opened()
-    monkeypatch.setattr(connections, "_CONNECTION_WINDOW", 2 * LARGEST)
+    monkeypatch.setattr(frame_reader, "CONNECTION_WINDOW", 2 * LARGEST)
     socket.take()
     message = prefixed(bytes(LARGEST - HEADER_BYTES))
     connection.data_received(data_header(call.number, len(message)) + message)

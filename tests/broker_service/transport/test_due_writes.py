@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from broker_service.transport.due_writes import DueWrites
+from broker_service.transport.duplex import DueWrites
 
 
 class Writes:

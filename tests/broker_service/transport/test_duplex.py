@@ -14,8 +14,7 @@ from broker_service.links.pacing import BURST, FRAME_INTERVAL
 from broker_service.service.turns import SLICE_TIME
 from broker_service.transport import duplex
 from broker_service.transport.connection import UNIX_PEER
-from broker_service.transport.due_writes import DueWrites
-from broker_service.transport.duplex import Duplex, StreamClosedError
+from broker_service.transport.duplex import DueWrites, Duplex, StreamClosedError
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 from tests.broker_service.loopback import WITHIN

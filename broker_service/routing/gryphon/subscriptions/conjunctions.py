@@ -14,7 +14,7 @@ import msgspec
 
 from broker_service.language import ContentError, Subscription
 from broker_service.language.relations import covers
-from broker_service.language.wire import decode_predicates
+from broker_service.language.wire import decode_subscription
 from broker_service.routing.common.contents import content_of
 from broker_service.routing.interface import MalformedMessageError
 
@@ -41,7 +41,7 @@ def decode_conjunction(body: bytes) -> Conjunction:
     if not body:
         return EVERYTHING
     try:
-        return Conjunction(body, Subscription(decode_predicates(body)))
+        return Conjunction(body, decode_subscription(body))
     except ContentError as error:
         raise MalformedMessageError(str(error)) from None
 

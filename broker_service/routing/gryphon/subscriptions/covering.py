@@ -19,9 +19,10 @@ import sys
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from broker_service.language import CLASS, Operator, Value
+from broker_service.language import CLASS, Operator, Subscription, Value
 from broker_service.language.relations import covers, satisfiable
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, is_above
 from broker_service.routing.gryphon.subscriptions.hulls import Hull, hull_of
@@ -43,6 +44,11 @@ _COMPARISON: Final = 8
 is one unit, and one for `_PREDICATES_A_UNIT` predicates each."""
 _PAIRS_A_UNIT: Final = 2
 _PREDICATES_A_UNIT: Final = 8
+
+_KEPT: Final = 4_096
+"""Conjunctions whose traits are kept once they were found."""
+_SMALL: Final = 256
+"""Bytes of a small conjunction, at most, so that the traits that are kept take few megabytes."""
 
 
 class Effort:
@@ -164,10 +170,10 @@ class _Traits(NamedTuple):
     """Attributes that the predicates name, in their order."""
 
     @classmethod
-    def of(cls, conjunction: Conjunction) -> _Traits:
+    def of(cls, subscription: Subscription) -> _Traits:
         equalities: dict[_Equality, None] = {}
         by_attribute: defaultdict[str, list[Operator]] = defaultdict(list)
-        for predicate in conjunction.subscription.predicates:
+        for predicate in subscription.predicates:
             if predicate.operator in _EQUALITIES:
                 equalities[_Equality(predicate.attribute, predicate.value)] = None
             by_attribute[predicate.attribute].append(predicate.operator)
@@ -176,8 +182,12 @@ class _Traits(NamedTuple):
             for attribute, operators in by_attribute.items()
             if _EQUALITIES.isdisjoint(operators) and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
         ]
-        hull = hull_of(conjunction) if satisfiable(conjunction.subscription) else None
+        hull = hull_of(subscription) if satisfiable(subscription) else None
         return cls(hull, equalities, narrow, by_attribute.keys())
+
+
+_traits_of = lru_cache(maxsize=_KEPT)(_Traits.of)
+"""Traits of a small conjunction, which are found once in a process, because many brokers and nodes have the same."""
 
 
 class ExactCovering(Covering):
@@ -247,7 +257,8 @@ class ExactCovering(Covering):
     def _traits(self, conjunction: Conjunction) -> _Traits:
         looked_at = self._looked_at
         if looked_at is None or looked_at[0] is not conjunction:
-            looked_at = self._looked_at = (conjunction, _Traits.of(conjunction))
+            known = _traits_of if len(conjunction.body) <= _SMALL else _Traits.of
+            looked_at = self._looked_at = (conjunction, known(conjunction.subscription))
         return looked_at[1]
 
     def _candidates(self, conjunction: Conjunction, sets: Iterable[Bodies]) -> Iterator[Conjunction]:

@@ -14,8 +14,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final, NamedTuple
 
-from broker_service.language import CLASS, Operator
-from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
+from broker_service.language import CLASS, Operator, Subscription
 
 _OPEN: Final = (Operator.GREATER, Operator.LESS)
 _LOWER: Final = (Operator.GREATER, Operator.GREATER_OR_EQUAL, Operator.EQUAL)
@@ -67,12 +66,12 @@ class Hull(NamedTuple):
         return not reaches_beyond if self.exact and other.exact else None
 
 
-def hull_of(conjunction: Conjunction) -> Hull:
-    """The hull of a conjunction that some publication matches."""
+def hull_of(subscription: Subscription) -> Hull:
+    """The hull of a subscription that some publication matches."""
     numbers: dict[str, _Interval] = {}
     strings: dict[str, str | None] = {}
     exact = True
-    for predicate in conjunction.subscription.predicates:
+    for predicate in subscription.predicates:
         attribute, operator, value = predicate.attribute, predicate.operator, predicate.value
         exact = exact and operator in _EXACT
         if isinstance(value, str):

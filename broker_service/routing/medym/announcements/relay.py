@@ -109,32 +109,32 @@ class Relay:
         if source != self._parent:
             self._upwards.append(announcement)
 
-    def bundles(self) -> Iterator[Addressed]:
+    def bundles(self) -> list[Addressed]:
         """Takes all waiting announcements, in bundles with the neighbours that they go to."""
         waiting, upwards = self.waiting, self._upwards
         self.waiting, self._upwards = [], []
-        above, neighbours = self._parent, self.neighbours
-        if above is not None and above in neighbours:
-            neighbours.discard(above)
-            yield from (Addressed([above], bundle) for bundle in bundled(upwards))
-        if neighbours:
-            others = sorted(neighbours)
-            yield from (Addressed(others, bundle) for bundle in bundled(waiting))
+        above, others = self._parent, sorted(self.neighbours - {self._parent})
+        receivers = [(others, waiting)]
+        if above is not None and above in self.neighbours:
+            receivers.insert(0, ([above], upwards))
+        return [Addressed(servers, bundle) for servers, those in receivers if servers for bundle in bundled(those)]
 
 
-def bundled(announcements: Iterable[Announcement]) -> Iterator[Bundle]:
+def bundled(announcements: Iterable[Announcement]) -> list[Bundle]:
     """Announcements in bundles of a limited size, in their order."""
+    bundles: list[Bundle] = []
     bundle: list[Announcement] = []
     held = 0
     for announcement in announcements:
         size = announcement.size
         if bundle and held + size > MOST_BUNDLED:
-            yield Bundle(tuple(bundle))
+            bundles.append(Bundle(tuple(bundle)))
             bundle, held = [], 0
         bundle.append(announcement)
         held += size
     if bundle:
-        yield Bundle(tuple(bundle))
+        bundles.append(Bundle(tuple(bundle)))
+    return bundles
 
 
 class Announcing:

@@ -51,7 +51,12 @@ class KnownLocations(Protocol):
 
 def measured(links: Mapping[BrokerId, LinkStatus], servers: Sequence[BrokerId]) -> NDArray[np.float32]:
     """The round trips of the links to some servers, NaN where unknown."""
-    return np.array([_round_trip(links.get(server)) for server in servers], np.float32)
+    trips = np.full(len(servers), np.nan, np.float32)
+    for number, server in enumerate(servers):
+        link = links.get(server)
+        if link is not None and link.round_trip is not None:
+            trips[number] = link.round_trip
+    return trips
 
 
 def differs(now: NDArray[np.float32], before: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -67,7 +72,3 @@ def with_assumptions(pairs: NDArray[np.float32], own: int) -> NDArray[np.float32
     assumed = np.full_like(pairs, _FARTHER * longest)
     assumed[own, :] = assumed[:, own] = _FAR * longest
     return np.where(unknown, assumed, pairs)
-
-
-def _round_trip(link: LinkStatus | None) -> float:
-    return np.nan if link is None or link.round_trip is None else link.round_trip

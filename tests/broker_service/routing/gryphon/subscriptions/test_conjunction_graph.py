@@ -102,7 +102,7 @@ def test_two_thousand_topics_are_compared_with_few_others() -> None:
 @given(conjunctions, conjunctions)
 def test_hulls_decide_nothing_else_than_predicates_do(one: Conjunction, other: Conjunction) -> None:
     if satisfiable(one.subscription) and satisfiable(other.subscription):
-        decided = hull_of(one).contains(hull_of(other))
+        decided = hull_of(one.subscription).contains(hull_of(other.subscription))
         assert decided in (covers(one.subscription, other.subscription), None)
 
 
