@@ -61,6 +61,8 @@ class SimulatedSites:
         self.sites = tuple(sites)
         self._present = PresentSites(self.sites)
         self._sessions = sessions
+        for site in self.sites:  # those without clients, too, whose access links fail as others do
+            sessions.access_links.of(site)
         self._held: dict[str, _Held] = {}
         """The session that each client uses."""
         self._former: dict[str, _Held] = {}
@@ -127,6 +129,7 @@ class SimulatedSites:
 
     def arrive(self, move: Move) -> None:
         destination = self._present.destination(move)
+        self._sessions.access_links.of(destination)
         if move.handover.is_soft:
             self._left[move] = self._present.site_now(move)
         self._sessions.access_links.of(destination)
