@@ -194,6 +194,7 @@ class OpenSessions:
 
     def end(self, session: SiteSession) -> None:
         """The client ends its session in order, because it leaves the broker. It opens no other one by itself."""
+        session.left = True
         opened = self._opened(session)
         if opened is not None and opened.access is not None and not opened.access.whole:
             self.abandon(session)
@@ -204,6 +205,7 @@ class OpenSessions:
     def abandon(self, session: SiteSession) -> None:
         """The client loses the access link of its session, whose end at the broker ends by silence."""
         silence = round(SILENT_HEARTBEATS * self._settings.limits.heartbeat * SECOND)
+        session.left = True
         self.events.background(self.events.now + silence, session.lost_at_broker())
         session.lose()
         self._sessions = [opened for opened in self._sessions if opened.session is not session]
@@ -245,7 +247,7 @@ class OpenSessions:
     def _join(self, opened: _Opened) -> None:
         session, access = opened.session, opened.access
         reachable = access is None or access.whole
-        runs = not isinstance(session, SiteSession) or session.runs
+        runs = not isinstance(session, SiteSession) or (session.runs and not session.left)
         if opened.home in self._running and reachable and runs and not session.up:
             session.connect(self._running[opened.home])
 

@@ -37,6 +37,8 @@ class SiteSession(SimulatedSession):
         """Calls that the client makes once it continues; None while it is not frozen."""
         self.runs = True
         """False while the client does not run."""
+        self.left = False
+        """True once the client has gone to another broker: nobody opens the session any more."""
         self._paths = paths
         self._unsent: deque[BrokerFrame] = deque()
         """Frames that the broker has made and that wait for the link."""

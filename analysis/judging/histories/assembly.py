@@ -189,7 +189,7 @@ def _history(
         unread=unread,
         starts=starts,
         missing_sessions=moved.named(missing),
-        renewals=[*returning.renewals(returned, outages(faults, brokers), missing), *renewed],
+        renewals=[*filter(moved.stayed, returning.renewals(returned, outages(faults, brokers), missing)), *renewed],
         staying_sessions=_staying(number, variant, stays, logs),
         stays=stays,
         move_costs=_move_costs(variant),

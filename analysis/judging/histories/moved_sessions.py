@@ -104,6 +104,14 @@ class MovedSessions:
                         )
         return found
 
+    def stayed(self, renewal: Renewal) -> bool:
+        """False for the restart of a broker at which the client of a session of its own, which moves, was not when it
+        failed, or no longer when all of it was due again."""
+        stays = self._stays.of(client_of(renewal.node))
+        return not stays or any(
+            stay.broker == renewal.broker and stay.begin <= renewal.failed and renewal.due < stay.end for stay in stays
+        )
+
     def _left(self, client: str, broke: int) -> str:
         """The broker that a client has left at this time; empty where its session broke in another way."""
         return next((left.broker for left, _ in self._stays.handovers(client) if left.end == broke), "")
