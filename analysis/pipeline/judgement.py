@@ -30,6 +30,7 @@ from analysis.judging.evidence.ways import Ways, taken_in
 from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
+from analysis.judging.histories.moved_sessions import client_of
 from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.journeys.network import networks_of
@@ -333,6 +334,9 @@ def _evidence(
         settling=history.settling,
         promises=history.promises,
         closed=closed_links(change for change in logs.neighbours if change.variant == number),
+        clients_struck={
+            client: times for (node, _), times in history.client_outages.items() if (client := client_of(node))
+        },
         undrained=undrained,
         oldest=publications.counts.of(number).oldest,
         behind_rates=frozenset(

@@ -40,7 +40,7 @@ from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.unread import NOTHING_UNREAD, Unread
 from analysis.judging.judged import WAY_UNKNOWN, JudgedPublication, PublicationOutcome
 from analysis.judging.trace import CopyTrace, Step, StepKind
-from analysis.reading.intervals import FOREVER
+from analysis.reading.intervals import FOREVER, NONE, Intervals
 from record.faults import FaultKind
 from record.promises import Promises
 from record.time_units import SECOND
@@ -84,6 +84,9 @@ class Evidence:
     """Clients and publications of the notifications that came to client programs which had not acknowledged them when
     their streams ended."""
 
+    clients_struck: Mapping[str, Intervals] = field(default_factory=dict)
+    """The times without its session, and until its subscriptions have settled again, of each client that faults of its
+    own or moves struck."""
     cuts_at_end: Cuts = NO_CUTS
     """The cuts of a run that was interrupted, some of which may not have ended by then."""
 
@@ -202,8 +205,12 @@ class Evidence:
         )
 
     def outlived(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> bool:
-        """True when the client certainly had its subscription back after its broker had failed."""
+        """True when the client certainly had its subscription back after its broker had failed, and nothing of its own
+        had taken its session since."""
         published = judged.published or 0
+        struck = self.clients_struck.get(outcome.client, NONE)
+        if struck.overlaps(published, max(published, judged.seen_last) + self.settling.within):
+            return False
         own = [outage for outage in self.losses if outage.element == outcome.broker and outage.end <= published]
         return bool(own) and recoveries.recovered(judged, outcome.client, outcome.subscriptions, own[-1])
 
