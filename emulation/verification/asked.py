@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from broker_service.config import Disturbance
-from emulation.verification.expected_moves import ExpectedMoves, Whereabouts
+from emulation.verification.expected_moves import ExpectedMoves, Struck, Whereabouts
 from record.faults import FaultKind
 from record.service_time import ServiceTime
 from record.time_units import SECOND
@@ -95,6 +95,8 @@ class ClientsState:
     whereabouts: Whereabouts | None = None
     """The places to which a move is to have brought its clients; None of a host that has not moved, or whose place is
     uncertain because of other moves."""
+    uncertain: bool = False
+    """True where clients of it move at some time, so that its connections are asked for by `whereabouts` alone."""
 
 
 State = BrokerState | DirectionState | ClientsState | None
@@ -189,7 +191,8 @@ def expect(schedule: FaultSchedule, links: LinksOverTime, begun: Mapping[int, in
     moves = [condition.move for _, condition in schedule.conditions if isinstance(condition, Moving)]
     targets = dict.fromkeys(condition.target for _, condition in schedule.conditions)
     steady = {client for site in links.sites for client in site.clients} - set(_may_end(schedule))
-    unfolding = _Unfolding(targets, links, ExpectedMoves(links.sites, moves, steady, links.elsewhere))
+    expected = ExpectedMoves(links.sites, moves, steady, set(_may_hinder(schedule)), links.elsewhere)
+    unfolding = _Unfolding(targets, links, expected)
     for time, index, change in _changes(schedule, links, begun, end):
         unfolding.apply(time, index, change)
     unfolding.lift(end)
@@ -220,6 +223,15 @@ def _may_end(schedule: FaultSchedule) -> Iterator[str]:
     for _, condition in schedule.conditions:
         if isinstance(condition, Away):
             yield from condition.target.clients
+
+
+def _may_hinder(schedule: FaultSchedule) -> Iterator[Struck]:
+    """Brokers and links with which a fault of the schedule may keep clients from connecting."""
+    for _, condition in schedule.conditions:
+        if isinstance(condition, Down | Paused) and isinstance(condition.target, str):
+            yield condition.target
+        elif isinstance(condition, Cut | Degraded):
+            yield frozenset((condition.target.source, condition.target.target))
 
 
 class _Unfolding:
@@ -304,7 +316,7 @@ class _Unfolding:
         if isinstance(target, ClientHost):
             away = next((one.how for one in holding if isinstance(one, Away)), None)
             paused = away is None and any(isinstance(one, Paused) for one in holding)
-            return ClientsState(away, paused, self._moves.whereabouts(target))
+            return ClientsState(away, paused, self._moves.whereabouts(target), self._moves.is_uncertain(target))
         return _broker_state(holding, incarnation)
 
 

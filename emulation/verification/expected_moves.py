@@ -4,6 +4,8 @@
 2. A move that leads nowhere, or whose clients are on their way, is none. The same holds where the site that a client
    would leave or reach is on its way.
 3. A move makes uncertain what an earlier one is to have brought to the same sites, which is not asked for any more.
+4. Connections that a fault may keep from being open are not asked for: those with a broker that it ends or freezes, and
+   those over an access link that it cuts. Neither is the number of connections of other hosts whose clients move.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from dataclasses import dataclass
 from scenario.faults.conditions import Condition, Moving
 from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import ClientHost, Move, PresentSites, Site
+
+Struck = BrokerId | frozenset[BrokerId]
+"""A broker, or the two ends of a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,16 @@ class ExpectedMoves:
         sites: Sequence[Site],
         moves: Iterable[Move],
         steady: Iterable[str],
+        struck: Container[Struck] = (),
         elsewhere: Container[BrokerId] = (),
     ) -> None:
-        """`moves` are all that the plan has, `steady` the clients that no fault ends. What brokers `elsewhere` send is
-        not looked at."""
+        """`moves` are all that the plan has, `steady` the clients that no fault ends, `struck` the brokers and links
+        with which faults may keep clients from connecting. What brokers `elsewhere` send is not looked at."""
+        moves = list(moves)
         self._sites = PresentSites(sites)
         self._steady = frozenset(steady)
+        self._struck = struck
+        self._moving = {name for move in moves for name in (move.host.site, move.to, *move.host.clients)}
         self._left: dict[Move, Site] = {}
         """The sites, as they were, that moves under way leave."""
         self._whereabouts: dict[ClientHost, Whereabouts] = {}
@@ -75,6 +84,10 @@ class ExpectedMoves:
 
     def whereabouts(self, host: ClientHost) -> Whereabouts | None:
         return self._whereabouts.get(host)
+
+    def is_uncertain(self, host: ClientHost) -> bool:
+        """True of a host with clients that move at some time: its connections may not be those that it began with."""
+        return not self._moving.isdisjoint((host.site, *host.clients))
 
     def begin(self, conditions: Iterable[Condition]) -> set[ClientHost | LinkDirection]:
         """Begins moves. Returns the hosts and directions that are concerned."""
@@ -115,7 +128,8 @@ class ExpectedMoves:
     def _arrive(self, move: Move) -> set[ClientHost | LinkDirection]:
         self._sites.arrive(move)
         site = self._sites.site_now(move)
-        connections = len(self._steady.intersection(site.clients))
+        hindered = site.broker in self._struck or frozenset((site.name, site.broker)) in self._struck
+        connections = 0 if hindered else len(self._steady.intersection(site.clients))
         before = self._whereabouts.get(move.host)
         left = before.left if not move.handover.is_soft and before is not None else None
         return self._note(move, Whereabouts(Place(site.name, site.broker, connections), left), site, there=True)

@@ -254,6 +254,9 @@ class FaultVerifier:
                 why = "could not be looked at" if found is None else "was cut off"
                 inquiry.unverified = f"the site {why}"
                 self._again(inquiry)
+            elif asked.uncertain and asked.away is None:
+                inquiry.unverified = "its clients may be on their way"
+                self._again(inquiry)
             else:
                 self._note(inquiry, begin, site_differs(asked, host, found))
 

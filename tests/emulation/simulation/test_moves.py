@@ -22,6 +22,7 @@ from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.run import simulate
 from emulation.simulation.site_session import SiteSession
 from record.callbacks import do_nothing
+from record.fidelity import FidelityVerdict
 from record.handover import CHOSEN_BY_THE_FIRST_BROKER, MATCHED_ON_ARRIVAL, Handover, MoveCost
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
@@ -101,6 +102,46 @@ def test_moves_at_a_rate_are_judged_as_planned_ones(tmp_path: Path, monkeypatch:
     assert variant.delivery.excused
     monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
     assert {"lost", "not renewed"} <= set(judged(tmp_path / "forgets", run="12s").delivery.verdicts)
+
+
+AMONG_FAULTS = """
+name: among-faults
+topology: {kind: line, brokers: 4, link: {delay: 10ms}}
+routing: {protocol: tid}
+clients:
+  every_broker: {sites: 1, delay: 5ms..15ms}
+  roaming: {rate: 12/min, away: 0s..1s}
+workload:
+  publications: {source: stocks, publishers: 3, rate: 10/s}
+  subscriptions: {subscribers: 8, selectivity: 30%}
+brokers: {limits: {heartbeat: 300ms}}
+timeline: {join: 3s, run: 25s, drain: 6s}
+faults:
+  - {at: run+4s, crash: random-site, for: 2s}
+  - {at: run+8s, vanish: random-site, for: 4s}
+  - {at: run+14s, pause: random-client(2), for: 2s}
+  - {at: run+10s, kill: random, for: 2s}
+  - {at: run+17s, degrade: random-access(2), delay: 80ms, for: 2s}
+  - {at: run+20s, link_down: random-access(2), for: 2s}
+"""
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(1, id="a-client-crashes-on-its-way", marks=pytest.mark.proof),
+        pytest.param(2, id="a-broker-restarts-that-a-client-has-left", marks=pytest.mark.proof),
+        pytest.param(5, id="a-client-leaves-before-its-restarted-broker-answers"),
+        pytest.param(9, id="a-client-leaves-a-broker-that-had-recovered", marks=pytest.mark.proof),
+        pytest.param(10, id="clients-arrive-at-a-broker-that-is-down", marks=pytest.mark.proof),
+    ],
+)
+def test_moves_among_other_faults_are_judged_right(seed: int, tmp_path: Path) -> None:
+    outcome = simulate(make_plan(load_text(f"{AMONG_FAULTS}seed: {seed}\n", "among-faults.yaml")), tmp_path)
+    (judged,) = outcome.fidelity.variants
+    assert [check.detail for check in judged.checks if check.verdict is FidelityVerdict.INVALID] == []
+    (variant,) = analyze(outcome.directory, PlainEngine()).variants
+    assert variant.delivery.verdicts == ["correct"], variant.delivery.examples
 
 
 @pytest.mark.proof
