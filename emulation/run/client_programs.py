@@ -126,11 +126,11 @@ class ClientPrograms:
 
     def pause(self, clients: Iterable[str]) -> None:
         """Freezes those of these clients that are programs, with all that they have started."""
-        self._calls.each(StartedProgram.pause, self._of(clients))
+        self._calls.each(lambda running: running.pause(), self._of(clients))
 
     def resume(self, clients: Iterable[str]) -> None:
         """Undoes `pause`."""
-        self._calls.each(StartedProgram.resume, self._of(clients))
+        self._calls.each(lambda running: running.resume(), self._of(clients))
 
     def _of(self, clients: Iterable[str]) -> list[StartedProgram]:
         return [self._running[client] for client in clients if client in self._running]

@@ -14,11 +14,15 @@ import pytest
 from emulation.host.journal import Journal
 from emulation.host.processes import await_end
 from emulation.host.run_paths import RunPaths
+from emulation.run.client_programs import ClientPrograms
 from emulation.runtimes.client_containers import ClientContainers
 from record.errors import HostError
 from scenario.sections.clients import ProgramSection
+from scenario.sections.timeline import Timeline
+from tests.waiting import await_true
 
 BASE, MINE = "brokerlab-broker:1", "my/subscriber"
+ENDED = ["client program S1 got signal 9 without output"]
 PROGRAM = ProgramSection.model_validate(
     {"image": MINE, "memory": "64MiB", "processes": 20, "environment": {"LIMIT": "3"}, "scratch": "1MiB"}
 )
@@ -140,6 +144,25 @@ def test_a_frozen_program_is_ended_and_what_it_printed_is_kept(
         await_end([again.identity], within=10)
         assert again.exit_code() == -9
         assert again.end() == "it needed more memory than it may have, 64MiB (clients.programs.S1.memory)"
+
+
+def test_faults_freeze_and_end_the_containers_of_programs(
+    containers: ClientContainers, api: StandIn, tmp_path: Path
+) -> None:
+    timeline = Timeline.model_validate({"join": "1s", "run": "1s"})
+    with containers, ClientPrograms({"S1": PROGRAM}, {"S1": containers}, tmp_path, timeline) as programs:
+        containers.sandboxes(["S1"])
+        programs.start()
+        programs.pause(["S1", "another"])
+        programs.resume(["S1", "another"])
+        programs.end(["S1", "another"])
+        assert api.calls == ["pause", "unpause", "stop", "logs", "remove"]
+        assert not programs.running
+        programs.start_again(["S1", "another"])
+        assert not list(programs.ended())
+        api.running["brokerlab-run-client.1"].kill()
+        await_true(lambda: [str(ending) for ending in programs.ended()] == ENDED, "it is told that it has ended")
+    assert not api.made
 
 
 def test_what_docker_refuses_names_the_field_and_leaves_nothing(
