@@ -100,7 +100,7 @@ proof: base setup ## Prove at length what `make test` tries a part of: 2 hours 3
 	$(MAKE) emulator-image
 	$(PYTHON_BIN)/python -m pytest tests/setup/test_compose.py
 
-bench: base setup ## Run all benchmarks against their targets: 69 minutes; 5 with ARGS=quick; ARGS="NAME ..." for some of them
+bench: base setup ## Run all benchmarks against their targets: 70 minutes; 5 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)
 
 smoke: image ## Three brokers on a plain compose network, no Mininet: a quick check of the image

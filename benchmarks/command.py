@@ -56,6 +56,7 @@ BENCHMARKS = (
     Benchmark("capacity", seconds=780),
     Benchmark("live", seconds=540),
     Benchmark("replay", seconds=35, quick_seconds=15),
+    Benchmark("trace", seconds=80, quick_seconds=12),
     Benchmark("simulation", seconds=225, quick_seconds=15),
     Benchmark("side_by_side", seconds=65),
     Benchmark("motion", seconds=45),
