@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_service.client_library.client_requests import ClientRequests
 from broker_service.language import Publication
 from broker_service.messages import ClientId, Message
 from broker_service.routing import registry
@@ -188,6 +189,34 @@ def test_moves_shrink_to_the_simplest_that_fails(tmp_path: Path) -> None:
     soft = found(lambda fault: fault.handover is not None)
     assert soft.overlap == 0.188
     assert found(lambda fault: fault.move == ("berlin",) and fault.to == "B4").away is None
+
+
+@pytest.mark.proof
+def test_a_defect_of_moves_shrinks_to_one_drawn_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the simulator: clients that move do not declare anew what they had declared, so that brokers lose it."""
+    monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
+    file = write_campaign(
+        tmp_path,
+        """\
+name: forgetful
+scenario: little.yaml
+set:
+  routing.publications: fixed
+  timeline.run: 8s
+  clients: {sites: {berlin: {broker: B1, clients: S1}}, roaming: {rate: 1/s, away: 100ms..1s}}
+  brokers.limits.heartbeat: 100ms
+seeds: [3]
+faults: {none: [], slow: [{at: run+1s, degrade: random-link, delay: 9ms, for: 1s}]}
+""",
+    )
+    cell = cells(load_campaign(file), file)[1]
+    failed = run_here(cell, tmp_path / "first")
+    assert "not renewed" in failed.delivery
+    found = shrink(cell, failed, lambda candidate: run_here(candidate, tmp_path / candidate.key))
+    (fault,) = found.faults
+    assert found.before > 2
+    assert (fault.move, fault.handover, fault.away) == (("berlin",), None, None)
+    assert "not renewed" in found.result.delivery or "lost" in found.result.delivery
 
 
 class TwiceAfterALoss(WrappedRouter):
