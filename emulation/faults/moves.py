@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topology.link_properties import Link
+from topology.link_properties import BrokerId, Link
 from topology.sites import Move, PresentSites, Site
 
 
@@ -20,6 +20,10 @@ class Moves:
     def sites(self) -> list[Site]:
         """All sites, each where it is now."""
         return list(self._sites)
+
+    def broker_of(self, site: str) -> BrokerId:
+        """The broker at which a site is, or that it left last."""
+        return self._sites.site(site).broker
 
     @property
     def under_way(self) -> bool:

@@ -251,8 +251,8 @@ class _Unfolding:
 
     def apply(self, time: int, index: int, event: Event) -> None:
         match event:
-            case Begin(number, conditions):
-                self._holding[index, number] = conditions
+            case Begin(number, planned):
+                self._holding[index, number] = conditions = self._moves.as_they_are(planned)
                 self.resets += [
                     ResetAsked(condition.target, time)
                     for condition in conditions

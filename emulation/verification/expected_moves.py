@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from scenario.faults.conditions import Condition, Moving
+from scenario.faults.conditions import Away, Condition, Cut, Moving
 from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import ClientHost, Move, PresentSites, Site
 
@@ -84,6 +84,20 @@ class ExpectedMoves:
 
     def whereabouts(self, host: ClientHost) -> Whereabouts | None:
         return self._whereabouts.get(host)
+
+    def as_they_are(self, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+        """The conditions of a fault as they begin: a site that vanishes is cut off from the broker at which it is."""
+        conditions = tuple(conditions)
+        vanishing = {one.target.site for one in conditions if isinstance(one, Away)}
+        return tuple(self._cut_now(one, vanishing) if isinstance(one, Cut) else one for one in conditions)
+
+    def _cut_now(self, cut: Cut, vanishing: Container[str]) -> Cut:
+        source, target = cut.target.source, cut.target.target
+        if source in vanishing:
+            return Cut(LinkDirection(source, self._sites.site(source).broker))
+        if target in vanishing:
+            return Cut(LinkDirection(self._sites.site(target).broker, target))
+        return cut
 
     def is_uncertain(self, host: ClientHost) -> bool:
         """True of a host with clients that move at some time: its connections may not be those that it began with."""

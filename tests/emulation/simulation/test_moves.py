@@ -17,6 +17,7 @@ from broker_service.messages import BrokerFrame
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.tid.options import TidOptions
+from emulation.faults import FaultInjector
 from emulation.planning.plan import make_plan
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.run import simulate
@@ -102,6 +103,26 @@ def test_moves_at_a_rate_are_judged_as_planned_ones(tmp_path: Path, monkeypatch:
     assert variant.delivery.excused
     monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
     assert {"lost", "not renewed"} <= set(judged(tmp_path / "forgets", run="12s").delivery.verdicts)
+
+
+def test_a_site_that_has_moved_vanishes_from_its_new_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults = f"{UNANNOUNCED}, {{at: 7s, vanish: berlin, for: 3s}}"
+    text = SCENARIO.replace("PROTOCOL", "tid").replace("DELAY", "10ms")
+    text = text.replace("RUN", "11s").replace("FAULTS", faults)
+    plan = make_plan(load_text(text, "roaming.yaml"))
+
+    def wrong(directory: Path) -> list[str]:
+        outcome = simulate(plan, directory)
+        (judged,) = outcome.fidelity.variants
+        assert [variant.delivery.verdicts for variant in analyze(outcome.directory, PlainEngine()).variants] == [
+            ["correct"]
+        ]
+        return [check.detail for check in judged.checks if check.verdict is FidelityVerdict.INVALID]
+
+    assert wrong(tmp_path / "right") == []
+    monkeypatch.setattr(FaultInjector, "_at_present_links", lambda _, conditions: conditions)
+    (detail,) = wrong(tmp_path / "from-the-old-broker")
+    assert "link_down of berlin->B3 at 7 s: 10 of 10 probes crossed it" in detail
 
 
 AMONG_FAULTS = """
