@@ -35,6 +35,9 @@ from topology.link_properties import OverlayError
 from topology.model import Overlay
 from topology.structures.declared import structure_with
 
+_WITHDRAWS: Mapping[str, str] = {"unsubscribe": "subscribe", "unadvertise": "advertise"}
+"""The operation whose ids an operation withdraws."""
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltOverlay:
@@ -199,7 +202,6 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     last = scenario.timeline.join + scenario.timeline.foreseen.run
     generated = _generated_clients(scenario, len(overlay.brokers))
     first_operations: dict[str, OperationItem] = {}
-    taken: set[tuple[str, str, str]] = set()
     for index, item in enumerate(scenario.workload.operations):
         path: FieldPath = ("workload", "operations", index)
         yield from broker_problems((*path, "broker"), item.broker, overlay)
@@ -216,10 +218,22 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             item.content()
         except ContentError as error:
             yield Problem((*path, item.verb), str(error))
-        if item.id is not None:
+    yield from _taken_ids(scenario.workload.operations)
+
+
+def _taken_ids(operations: Sequence[OperationItem]) -> Iterator[Problem]:
+    """Ids that a client gives to something else while what has them stands. One that is withdrawn may be used again,
+    but not that of a publication."""
+    taken: set[tuple[str, str, str]] = set()
+    for index, item in sorted(enumerate(operations), key=lambda numbered: numbered[1].at):
+        if item.verb in _WITHDRAWS:
+            taken.discard((item.client, _WITHDRAWS[item.verb], item.text))
+        elif item.id is not None:
             verb = "subscribe" if item.verb == "composite" else item.verb
             if (key := (item.client, verb, item.id)) in taken:
-                yield Problem((*path, "id"), f"{item.client} has used the id {item.id!r} already")
+                kept = "" if verb == "publish" else ", and has not withdrawn it since"
+                message = f"{item.client} has used the id {item.id!r} already{kept}"
+                yield Problem(("workload", "operations", index, "id"), message)
             taken.add(key)
 
 

@@ -27,6 +27,8 @@ _IN_JOIN = 0.7
 _WITHDRAWN = 0.4
 """Share of the subscriptions that are withdrawn."""
 _ADVERTISEMENTS_WITHDRAWN = 0.15
+_AGAIN = 0.5
+"""Share of what is withdrawn that is made again, with the same id or another one."""
 _LONG = 0.15
 """Share of the runs with long publications, of which a slow reader's connection holds few."""
 _LEAST_BYTES, _MOST_BYTES = 500, 8_000
@@ -121,10 +123,14 @@ class OperationsDraw:
             random.randint(0, course.join // 4), client, broker, id="a", advertise=advertised.written(self.attribute)
         )
         if random.random() < _ADVERTISEMENTS_WITHDRAWN:
-            self._add(random.randint(course.join, course.end), client, broker, unadvertise="a")
+            gone = random.randint(course.join, course.end)
+            self._add(gone, client, broker, unadvertise="a")
+            if random.random() < _AGAIN:
+                content = advertised.written(self.attribute)
+                self._add(self._soon_after(gone), client, broker, id="a", advertise=content)
 
     def _subscriber(self, client: str, broker: str) -> None:
-        """A client's subscriptions, one after another: each may be withdrawn and made again with the next number."""
+        """A client's subscriptions, one after another: each may be withdrawn and made again."""
         random, course = self.random, self.course
         for number in range(1, whole_magnitude(random, 1, 4) + 1):
             in_join = random.random() < _IN_JOIN
@@ -134,9 +140,13 @@ class OperationsDraw:
             if random.random() < _WITHDRAWN:
                 gone = at + milliseconds(magnitude(random, 1, 5_000))
                 self._add(gone, client, broker, unsubscribe=f"s{number}")
-                if random.random() < 0.5:
-                    again = gone + milliseconds(random.choice((0, magnitude(random, 1, 1_000))))
-                    self._add(again, client, broker, id=f"s{number}again", subscribe=wanted)
+                if random.random() < _AGAIN:
+                    name = random.choice((f"s{number}", f"s{number}again"))
+                    self._add(self._soon_after(gone), client, broker, id=name, subscribe=wanted)
+
+    def _soon_after(self, gone: int) -> int:
+        """A time, often the same one, at which something is made again that is withdrawn then."""
+        return gone + milliseconds(self.random.choice((0, magnitude(self.random, 1, 1_000))))
 
     def _compose(self, client: str, broker: str, advertised: Sequence[_Range]) -> None:
         """A composite subscription, most of whose parts are published."""
@@ -152,7 +162,10 @@ class OperationsDraw:
         at = random.randint(course.join // 4, course.join if random.random() < _IN_JOIN else course.end)
         self._add(at, client, broker, id="c", composite=pattern, within=within)
         if random.random() < _WITHDRAWN:
-            self._add(at + milliseconds(magnitude(random, 1, 5_000)), client, broker, unsubscribe="c")
+            gone = at + milliseconds(magnitude(random, 1, 5_000))
+            self._add(gone, client, broker, unsubscribe="c")
+            if random.random() < _AGAIN:
+                self._add(self._soon_after(gone), client, broker, id="c", composite=pattern, within=within)
 
     def _stream(self, client: str, broker: str, advertised: _Range, most: int) -> int:
         """Publications of one client: all at once, one close after the other, or until the run's end. Returns their

@@ -332,7 +332,7 @@ def test_malformed_content_is_placed(file: Path) -> None:
         ("composite: '{[class,eq,A]}&{[x,>,$I$X]}'", "composite: part 2, {[x,>,$I$X]}: nothing binds $I$X, which 'x' is "
          "compared with, in some way to fulfil the pattern; "
          "bind it with [ATTRIBUTE,=,$I$X] in this part or in one that is joined to it by '&'"),
-        ("id: s1, composite: '[class,eq,A]'", "id: S has used the id 's1' already"),
+        ("id: s1, composite: '[class,eq,A]'", "id: S has used the id 's1' already, and has not withdrawn it since"),
     ],
 )  # fmt: skip
 def test_messages_about_composite_subscriptions(file: Path, composite: str, message: str) -> None:
@@ -340,6 +340,16 @@ def test_messages_about_composite_subscriptions(file: Path, composite: str, mess
     named = composite if "id:" in composite else f"id: c1, {composite}"
     item = f"    - {{at: 1s, client: S, broker: C, {named}}}\ntimeline:"
     assert error(file, OPERATIONS.replace("timeline:", item, 1)) == f"s.yaml:9: workload.operations[3].{message}"
+
+
+def test_an_id_may_be_used_again_once_it_is_withdrawn(file: Path) -> None:
+    withdrawn = "    - {at: 1s, client: S, broker: C, unsubscribe: s1}\n"
+    again = "    - {at: 2s, client: S, broker: C, id: s1, subscribe: '[class,eq,A]'}\n"
+    file.write_text(OPERATIONS.replace("timeline:", f"{withdrawn}{again}timeline:", 1))
+    assert len(load(file).workload.operations) == 5
+    assert error(file, OPERATIONS.replace("timeline:", f"{again}{again}timeline:", 1)).endswith(
+        "id: S has used the id 's1' already, and has not withdrawn it since"
+    )
 
 
 def test_absurd_numbers_of_detections_are_refused(file: Path) -> None:
