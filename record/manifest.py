@@ -150,6 +150,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     the routing declares; not set where it declares none."""
     service_time: float | msgspec.UnsetType = msgspec.UNSET
     """Mean seconds of modelled work of a broker on each message; not set without any."""
+    window: int | msgspec.UnsetType = msgspec.UNSET
+    """Most messages that a link has in flight, acknowledged by the neighbour; not set for the default."""
     slow_readers: SlowReaders | msgspec.UnsetType = msgspec.UNSET
     """The bounds of what brokers keep for clients; not set where none reads at a rate."""
     moves: PlannedMoves | msgspec.UnsetType = msgspec.UNSET

@@ -20,6 +20,7 @@ from record.handover import Absence, AbsenceCost, AbsenceCosts, MoveCosts, Plann
 from record.manifest import ProtocolCode, VariantRecord
 from record.unread import SlowReaders
 from scenario.model import Scenario
+from scenario.sections.brokers import BrokerLimits
 from scenario.sections.expect import Expect
 
 
@@ -48,6 +49,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         reconnects_within=limits.reconnect_last,
         settles_within=routing.settles_within or UNSET,
         service_time=scenario.brokers.work().mean or UNSET,
+        window=UNSET if limits.window == BrokerLimits().window else limits.window,
         slow_readers=_slow_readers(scenario),
         moves=_moves(scenario, routing.moves),
         absences=_absences(scenario, routing.absences),

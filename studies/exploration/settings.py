@@ -24,7 +24,9 @@ LEAST_MEMORY = 1 << 20
 SESSION_QUEUE = 16, 64
 """Bounds of what waits for a client: more than the replies to what clients ask for at once, for which it holds, too."""
 _SHORT = 0.03
-"""Seconds of the longest link on which windows may be small: the judge allows for tens of round trips."""
+"""Seconds of the longest link on which windows may be of one message."""
+_LEAST_WINDOW = 2
+"""Messages of the smallest window on longer links."""
 _ALTERED = 0.5
 """Share of the runs with limits, and with options, that are not the scenario's."""
 _EACH = 0.5
@@ -37,15 +39,16 @@ def drawn_brokers(
     """The section `brokers` of a scenario with these `clients`; empty for the defaults. `slowest` is the longest delay
     of a link, seconds.
 
-    A link carries a window of messages in a round trip, and the judge does not know for how long operations wait for a
-    small window on long links. So small windows are drawn for short links only.
+    A window of one message is drawn for short links only. On long ones Gryphon asks its neighbours again sooner than
+    they can answer, so that such an overlay may never rest.
     """
     if random.random() >= _ALTERED:
         return {}
     limits: dict[str, Any] = {}
     for name in ("window", "batch"):
-        if random.random() < _EACH and (name != "window" or slowest <= _SHORT):
-            limits[name] = whole_magnitude(random, SMALLEST, SMALL)
+        if random.random() < _EACH:
+            least = _LEAST_WINDOW if name == "window" and slowest > _SHORT else SMALLEST
+            limits[name] = whole_magnitude(random, least, SMALL)
     if random.random() < _EACH:
         limits["heartbeat"] = f"{magnitude(random, 100, 1_000):.3g}ms"
     if random.random() < _EACH:

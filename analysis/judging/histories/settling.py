@@ -4,6 +4,7 @@
    waits for TCP to send them again, as often as a thousandth of them needs. Further retransmissions, trees that are
    longer than the fastest path, and queues are covered by a factor of `DETOURS`.
 2. Each broker on the way serves it: modelled work, and the modelled time of sending, with `BACKLOG` messages before it.
+   Of these, a link carries no more than its window (`brokers.limits.window`) in each round trip.
 3. A protocol may hold it back at brokers on its way, for the intervals that it declares (the manifest's
    `settles_within`).
 4. Of operations that are made together, each waits for the others: `WORK_SECONDS`, and modelled work with a factor of
@@ -25,7 +26,7 @@ from analysis.judging.histories.turns import sendings_ahead
 from record.manifest import VariantRecord
 from record.service_time import SendingOrder
 from record.time_units import SECOND
-from topology.link_properties import LinkProperties
+from topology.link_properties import Link, LinkProperties
 from topology.model import MeshLinks, Overlay
 from topology.paths import path_delays
 from topology.sites import Site
@@ -93,42 +94,68 @@ class Settling:
 def settling_of(variant: VariantRecord, overlay: Overlay, sites: Sequence[Site] = ()) -> Settling:
     """The settling of operations in one variant, whose overlay has all links that it ever has."""
     declared = 0.0 if variant.settles_within is UNSET else variant.settles_within
-    service = 0.0 if variant.service_time is UNSET else variant.service_time
-    path = _longest_path(overlay, service, variant.sending_order) + _longest_access(sites)
+    service, windows = _service(variant), _windows(variant)
+    path = _longest_path(overlay, variant) + _longest_access(sites)
+    sending = _longest_sending(overlay, variant.sending_order)
+    waiting = windows * _longest_round_trip(overlay) / BACKLOG if windows else 0.0
     return Settling(
         spread=round((DETOURS * path + declared) * SECOND),
         declared=round(declared * SECOND),
-        pace=round((WORK_SECONDS + VARIATION * (service + _longest_sending(overlay, variant.sending_order))) * SECOND),
+        pace=round((WORK_SECONDS + VARIATION * (service + sending) + waiting) * SECOND),
     )
 
 
-def _longest_path(overlay: Overlay, service: float, sending: SendingOrder) -> float:
+def _service(variant: VariantRecord) -> float:
+    return 0.0 if variant.service_time is UNSET else variant.service_time
+
+
+def _windows(variant: VariantRecord) -> int:
+    """The number of windows that the messages fill which wait before an operation; 0 for a usual window."""
+    return 0 if variant.window is UNSET else BACKLOG // variant.window
+
+
+def _longest_path(overlay: Overlay, variant: VariantRecord) -> float:
     """Seconds of the longest of the fastest paths between two brokers, with the work of brokers and links on it."""
-    names = [broker.id for broker in overlay.brokers]
+    names, service, windows = [broker.id for broker in overlay.brokers], _service(variant), _windows(variant)
+    sending = variant.sending_order
     if len(names) < 2:
         return service * BACKLOG
     if isinstance(overlay.links, MeshLinks):
-        return float(overlay.links.delays().max()) * (1 + _SPREAD_OF_JITTER) + service * BACKLOG
+        longest = float(overlay.links.delays().max()) * (1 + _SPREAD_OF_JITTER)
+        return longest * (1 + 2 * windows) + service * BACKLOG
     number = {name: place for place, name in enumerate(names)}
     edges = []
     for link in overlay.links:
         for source, target in link.directions:
             asked = link.properties_from(source)
             work = BACKLOG * (service + sendings_ahead(sending, overlay, source) * asked.send_time.mean)
+            held = windows * _round_trip(link) if windows else 0.0
             again = _sent_again(asked, link.properties_from(target))
-            edges.append(
-                (number[source], number[target], asked.delay + _SPREAD_OF_JITTER * asked.jitter + again + work)
-            )
+            edges.append((number[source], number[target], _crossing(asked) + again + work + held))
     delays = path_delays(len(names), edges, range(len(names)))
     return float(delays[np.isfinite(delays)].max())
+
+
+def _crossing(asked: LinkProperties) -> float:
+    """Seconds over one direction of a link that drops nothing."""
+    return asked.delay + _SPREAD_OF_JITTER * asked.jitter
+
+
+def _round_trip(link: Link) -> float:
+    return sum(_crossing(link.properties_from(end)) for end in (link.a, link.b))
+
+
+def _longest_round_trip(overlay: Overlay) -> float:
+    if isinstance(overlay.links, MeshLinks):
+        return 2 * float(overlay.links.delays().max()) * (1 + _SPREAD_OF_JITTER)
+    return max(map(_round_trip, overlay.links), default=0.0)
 
 
 def _longest_access(sites: Sequence[Site]) -> float:
     """Seconds over the slowest access link to a broker, and over the slowest one to a site."""
     directions = [[(site.up, site.down) for site in sites], [(site.down, site.up) for site in sites]]
     return sum(
-        max((one.delay + _SPREAD_OF_JITTER * one.jitter + _sent_again(one, other) for one, other in ways), default=0.0)
-        for ways in directions
+        max((_crossing(one) + _sent_again(one, other) for one, other in ways), default=0.0) for ways in directions
     )
 
 

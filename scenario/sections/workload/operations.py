@@ -33,8 +33,8 @@ class OperationItem(Section):
     broker: BrokerName
     """The client's broker, the same one in all its operations."""
     id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    """The client's own name for a subscription, a composite subscription or an advertisement, which it may use again once
-    that is withdrawn, or a publication's id (`P1:1`, ... by default)."""
+    """The client's own name for a subscription, a composite subscription or an advertisement, which it may use again
+    once that is withdrawn, or a publication's id (`P1:1`, ... by default)."""
     advertise: str | None = None
     """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
     unadvertise: str | None = None

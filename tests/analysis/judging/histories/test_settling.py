@@ -40,13 +40,15 @@ def test_a_shortcut_makes_it_shorter() -> None:
         (VariantRecord(name="base", settles_within=5.0), LinkProperties(), 5.0),
         (VariantRecord(name="base", service_time=0.01), LinkProperties(), DETOURS * BACKLOG * 0.01),
         (VariantRecord(name="base"), LinkProperties(send_time=ServiceTime(mean=0.02)), DETOURS * BACKLOG * 0.02),
+        (VariantRecord(name="base", window=3), LinkProperties(delay=0.1), DETOURS * (0.1 + BACKLOG // 3 * 0.2)),
+        (VariantRecord(name="base", window=BACKLOG + 1), LinkProperties(delay=0.1), DETOURS * 0.1),
         (
             VariantRecord(name="base", sending=SendingOrder.IN_TURN),
             LinkProperties(send_time=ServiceTime(mean=0.02)),
             DETOURS * BACKLOG * 0.02,
         ),
     ],
-    ids=["declared", "service", "sending", "sending in turn over a single link"],
+    ids=["declared", "service", "sending", "small window", "usual window", "sending in turn over a single link"],
 )
 def test_intervals_and_modelled_work_count(record: VariantRecord, asked: LinkProperties, seconds: float) -> None:
     assert settling_of(record, line(asked)).spread == round(seconds * SECOND)
