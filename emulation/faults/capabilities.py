@@ -46,9 +46,12 @@ def require_few_access_links(later: int, runtime: str) -> None:
 
 
 def require_programs_stay(schedule: FaultSchedule, programs: Container[str]) -> None:
-    """Raises `HostError` for a move of a client program, which has a network namespace of its own."""
+    """Raises `HostError` for a move of a client program, whose relay reaches one broker from one site."""
     for entry, condition in schedule.conditions:
         if isinstance(condition, Moving):
             for client in condition.target.clients:
                 if client in programs:
-                    raise HostError(f"{entry.name}: {client} is a client program, which does not move: name others")
+                    raise HostError(
+                        f"{entry.name}: {client} is a client program, which does not move, because its relay reaches "
+                        "one broker from one site: name others"
+                    )

@@ -192,7 +192,11 @@ class ClientContainer:
         with self.output.open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - _END_OF_OUTPUT))
             words = file.read().decode(errors="replace").lower()
+        most = self.program.processes or Resources().processes
+        crowded = f"it has as many processes as it may have, {most} ({field_of(self.client)}.processes)"
         remedies = {
+            "resource temporarily unavailable": crowded,
+            "can't start new thread": crowded,
             "read-only file system": f"its root is read-only: write to /tmp, with {field_of(self.client)}.scratch",
             "permission denied": "it runs as a user without rights: let every user read and execute its files",
             "exec format error": "its program is for another processor, or is a script without a first line `#!`",

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -95,9 +96,13 @@ async def take_memory(_client: Client, _session: Session) -> None:
 
 async def fork_without_end(_client: Client, _session: Session) -> None:
     """Starts processes as long as it may, and goes on."""
+    fill()
+
+
+def fill() -> None:
     with contextlib.suppress(OSError):
         while True:
-            await asyncio.create_subprocess_exec("sleep", "3600")
+            subprocess.Popen(["sleep", "3600"])
 
 
 _MADE = (

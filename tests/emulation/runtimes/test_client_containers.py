@@ -146,6 +146,16 @@ def test_a_frozen_program_is_ended_and_what_it_printed_is_kept(
         assert again.end() == "it needed more memory than it may have, 64MiB (clients.programs.S1.memory)"
 
 
+def test_a_program_that_ends_because_it_may_start_no_more_is_told_the_field(
+    containers: ClientContainers, api: StandIn, tmp_path: Path
+) -> None:
+    api.printed = b"RuntimeError: can't start new thread\n"
+    with containers:
+        containers.sandboxes(["S1"])
+        remedy = containers.start("S1", PROGRAM, {}, tmp_path / "output").end()
+        assert remedy == "it has as many processes as it may have, 20 (clients.programs.S1.processes)"
+
+
 def test_faults_freeze_and_end_the_containers_of_programs(
     containers: ClientContainers, api: StandIn, tmp_path: Path
 ) -> None:

@@ -91,6 +91,18 @@ def test_images_are_refused_where_there_are_no_containers(runtime: str) -> None:
     plan.require_possible("container")
 
 
+@pytest.mark.parametrize("moving", ["faults", "roaming"])
+def test_a_move_of_a_program_is_refused_with_its_reason(moving: str) -> None:
+    programs = {"S1..S2": PROGRAM, "T": PROGRAM, "X2": PROGRAM}
+    clients: dict[str, Any] = {"sites": SITES, "programs": programs}
+    further: dict[str, Any] = {"faults": [{"at": "3s", "move": "far", "to": "B1"}]}
+    if moving == "roaming":
+        clients["roaming"], further = {"rate": "600/min"}, {}
+    plan = make_plan(load_text(yaml.safe_dump({**BASE, "clients": clients, **further}), "programs.yaml"))
+    with pytest.raises(HostError, match=r"S1 is a client program, which does not move, because its relay reaches one"):
+        plan.require_possible("process")
+
+
 def test_a_program_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:
     programs = {"S1..S2": {"command": [str(tmp_path / "none")]}, "T": PROGRAM, "X2": PROGRAM}
     plan = make_plan(load_text(text(programs), "programs.yaml"))
