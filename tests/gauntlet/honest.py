@@ -69,6 +69,7 @@ _COMPOSITES = (
 _EACH = 6
 """Kinds of faults that each protocol is run with among the fixed runs; together all kinds come up several times."""
 _LEAVING = "5s"
+_SOFT = "make before break"
 
 
 def fixed() -> Iterator[Scenario]:
@@ -78,6 +79,7 @@ def fixed() -> Iterator[Scenario]:
     yield from _far()
     yield from _slow_to_announce()
     yield from _withdrawn()
+    yield from _roaming()
 
 
 def drawn(seed: int, number: int) -> Scenario:
@@ -172,3 +174,33 @@ def _slow_to_announce() -> Iterator[Scenario]:
 def _withdrawn() -> Iterator[Scenario]:
     for protocol in (*_PROTOCOLS, *_COMPOSITES):
         yield protocol.but(f"{protocol.name}, withdrawn", {"timeline.withdraw": _LEAVING})
+
+
+def _roaming() -> Iterator[Scenario]:
+    """Moves on links of 100 ms, so that clients are at their new brokers ahead of what they have got, or behind what
+    they have not: a subscriber's without a word and with both sessions, a publisher's, and absences of both."""
+    for protocol in _PROTOCOLS:
+        near, _, _, far, *_ = brokers = protocol.fields["workload"]["subscriptions"]["placement"]
+        placed = protocol.fields["workload"]["publications"]["placement"][0]
+        yield protocol.but(
+            f"{protocol.name}, roaming",
+            {
+                "topology.link": {"delay": "100ms"},
+                "clients": {
+                    "sites": {
+                        "berlin": {"broker": near, "clients": ["S1"], "delay": "5ms"},
+                        "market": {"broker": placed, "clients": ["P1"], "delay": "5ms"},
+                    }
+                },
+                "timeline": {"join": "8s", "run": "20s", "drain": "5s"},
+                "workload.operations": [],
+                "faults": [
+                    {"at": "run+2s", "move": "berlin", "to": far},
+                    {"at": "run+5s", "move": "market", "to": brokers[2]},
+                    {"at": "run+8s", "move": "berlin", "to": near, "handover": _SOFT, "overlap": "5s"},
+                    {"at": "run+9s", "move": "market", "to": placed, "handover": _SOFT, "overlap": "4s"},
+                    {"at": "run+15s", "crash": "S1", "for": "1s"},
+                    {"at": "run+16s", "vanish": "market", "for": "1s"},
+                ],
+            },
+        )

@@ -24,7 +24,15 @@ from emulation.simulation.run import simulate
 from emulation.simulation.site_session import SiteSession
 from record.callbacks import do_nothing
 from record.fidelity import FidelityVerdict
-from record.handover import CHOSEN_BY_THE_FIRST_BROKER, MATCHED_ON_ARRIVAL, Handover, MoveCost
+from record.handover import (
+    CHOSEN_BY_THE_FIRST_BROKER,
+    MATCHED_ON_ARRIVAL,
+    Absence,
+    AbsenceCost,
+    Handover,
+    MoveCost,
+    MoveLoss,
+)
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
 
@@ -195,6 +203,18 @@ def test_a_double_outside_the_promise_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(TidOptions, "moves", property(lambda _: costs))
     soft = "{at: 4s, move: berlin, to: B3, overlap: 3s, handover: make before break}"
     assert judged(tmp_path, soft).delivery.verdicts == ["duplicated"]
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("absence", ["crash: S3", "vanish: oslo"])
+def test_an_absence_that_may_cost_nothing_excuses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absence: str
+) -> None:
+    away = f"{{at: 4s, {absence}, for: 1s}}"
+    assert judged(tmp_path / "promised", away).delivery.verdicts == ["correct"]
+    costs = {absence: AbsenceCost(loses=MoveLoss.NOTHING) for absence in Absence}
+    monkeypatch.setattr(ProtocolOptions, "absences", property(lambda _: costs))
+    assert judged(tmp_path / "kept", away).delivery.verdicts == ["lost"]
 
 
 AHEAD = "{at: 4s, move: berlin, to: B3}"
