@@ -102,7 +102,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "gryphon",
         (
-            *_of(f"{_ROUTING}.gryphon", "router"),
+            *_of(f"{_ROUTING}.gryphon", "router", "clients"),
             *_of(f"{_ROUTING}.gryphon.relaying", "forwarding", "reception", "relay", "retransmission"),
             *_of(
                 f"{_ROUTING}.gryphon.streams",
@@ -113,7 +113,7 @@ TARGETS: Sequence[Target] = (
                 "state",
                 "ranges",
             ),
-            *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "root_sets", "covering", "starts"),
+            *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "root_sets", "covering"),
             *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "known_state", "dissemination", "parties"),
         ),
         (scenarios.GRYPHON, scenarios.GRYPHON_FLOODING),
