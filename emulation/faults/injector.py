@@ -26,9 +26,7 @@ from scenario.faults.conditions import (
     OF_BROKERS,
     OF_CLIENTS,
     OF_LINKS,
-    Away,
     Condition,
-    Cut,
     Down,
     Moving,
     Setting,
@@ -160,7 +158,7 @@ class FaultInjector:
         missed: list[Action] = []
         match change:
             case Begin(number, conditions):
-                self._holding[number] = concerned = conditions = tuple(self._at_present_links(conditions))
+                self._holding[number] = concerned = conditions = tuple(self.moves.at_present_links(conditions))
                 moved = [action for move in _moves_of(conditions) for action in self._set_out(move)]
                 missed = [
                     Action(begins_by(condition), condition.target, missed=True)
@@ -178,17 +176,6 @@ class FaultInjector:
                     for number, conditions in self._holding.items()
                 }
         return [*missed, *moved, *self._settle(dict.fromkeys(condition.target for condition in concerned))]
-
-    def _at_present_links(self, conditions: Sequence[Condition]) -> Iterator[Condition]:
-        """The conditions, where sites that vanish are cut off from the brokers at which they are now."""
-        vanishing = {one.target.site for one in conditions if isinstance(one, Away)}
-        for one in conditions:
-            if isinstance(one, Cut) and one.target.source in vanishing:
-                yield Cut(LinkDirection(one.target.source, self.moves.broker_of(one.target.source)))
-            elif isinstance(one, Cut) and one.target.target in vanishing:
-                yield Cut(LinkDirection(self.moves.broker_of(one.target.target), one.target.target))
-            else:
-                yield one
 
     def _set_out(self, move: Move) -> Iterator[Action]:
         """Begins a move: with the old access link's end where the handover is hard, with the new one where it is

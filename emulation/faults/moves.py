@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from topology.link_properties import BrokerId, Link
+from scenario.faults.conditions import Away, Condition, Cut
+from topology.link_properties import Link, LinkDirection
 from topology.sites import Move, PresentSites, Site
 
 
@@ -21,9 +22,16 @@ class Moves:
         """All sites, each where it is now."""
         return list(self._sites)
 
-    def broker_of(self, site: str) -> BrokerId:
-        """The broker at which a site is, or that it left last."""
-        return self._sites.site(site).broker
+    def at_present_links(self, conditions: Sequence[Condition]) -> Iterator[Condition]:
+        """The conditions of a fault, where sites that vanish are cut off from the brokers at which they are now."""
+        vanishing = {one.target.site for one in conditions if isinstance(one, Away)}
+        for one in conditions:
+            if isinstance(one, Cut) and one.target.source in vanishing:
+                yield Cut(LinkDirection(one.target.source, self._sites.site(one.target.source).broker))
+            elif isinstance(one, Cut) and one.target.target in vanishing:
+                yield Cut(LinkDirection(self._sites.site(one.target.target).broker, one.target.target))
+            else:
+                yield one
 
     @property
     def under_way(self) -> bool:

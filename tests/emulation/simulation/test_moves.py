@@ -17,7 +17,7 @@ from broker_service.messages import BrokerFrame
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.tid.options import TidOptions
-from emulation.faults import FaultInjector
+from emulation.faults.moves import Moves
 from emulation.planning.plan import make_plan
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.run import simulate
@@ -128,7 +128,7 @@ def test_a_site_that_has_moved_vanishes_from_its_new_broker(tmp_path: Path, monk
         return [check.detail for check in judged.checks if check.verdict is FidelityVerdict.INVALID]
 
     assert wrong(tmp_path / "right") == []
-    monkeypatch.setattr(FaultInjector, "_at_present_links", lambda _, conditions: conditions)
+    monkeypatch.setattr(Moves, "at_present_links", lambda _, conditions: conditions)
     (detail,) = wrong(tmp_path / "from-the-old-broker")
     assert "link_down of berlin->B3 at 7 s: 10 of 10 probes crossed it" in detail
 
