@@ -102,17 +102,16 @@ def a_hard_handover_doubles_notifications() -> None:
     """The library tells its client again, in its new session, of the last that came in the old one."""
     came: dict[int, list[object]] = {}
 
-    def answer(original, self, event):
-        if event.outcome is Outcome.NOTIFIED:
-            came.setdefault(id(self), []).append(event)
-        original(self, event)
+    def receive(original, self, frame):
+        came.setdefault(id(self), []).extend(event for event in frame.events if event.outcome is Outcome.NOTIFIED)
+        original(self, frame)
 
     def succeed(original, self, former):
         original(self, former)
         for event in came.get(id(former), [])[-3:]:
-            self.answer(event)
+            self._on_event(event)
 
-    around(ClientRequests, "answer", answer)
+    around(ClientRequests, "receive", receive)
     around(ClientRequests, "succeed", succeed)
 
 

@@ -274,23 +274,25 @@ def clients_forget_publications() -> None:
 @CLIENT_LIBRARY.row(scenarios.CBF, LOST)
 def clients_ignore_notifications() -> None:
     skip = EveryNth(9)
-    around(
-        ClientRequests,
-        "answer",
-        lambda original, self, event: None if event.outcome is Outcome.NOTIFIED and skip() else original(self, event),
-    )
+
+    def receive(original, self, frame):
+        heard = [event for event in frame.events if not (event.outcome is Outcome.NOTIFIED and skip())]
+        original(self, replace(frame, events=tuple(heard)))
+
+    around(ClientRequests, "receive", receive)
 
 
 @CLIENT_LIBRARY.row(scenarios.OCTOPIA, DUPLICATED)
 def clients_are_told_twice() -> None:
     again = EveryNth(9)
 
-    def answer(original, self, event):
-        original(self, event)
-        if event.outcome is Outcome.NOTIFIED and again():
-            original(self, event)
+    def receive(original, self, frame):
+        told = []
+        for event in frame.events:
+            told += [event, event] if event.outcome is Outcome.NOTIFIED and again() else [event]
+        original(self, replace(frame, events=tuple(told)))
 
-    around(ClientRequests, "answer", answer)
+    around(ClientRequests, "receive", receive)
 
 
 @CLIENT_LIBRARY.row(scenarios.CBF, DUPLICATED)
