@@ -182,7 +182,7 @@ def _lines(config: BrokerConfig, directory: Path, port: int) -> Iterator[str]:
     yield f'  persistent="false" useJmx="false" schedulerSupport="false" dataDirectory={quoteattr(str(directory))}'
     yield '  networkConnectorStartAsync="true" useShutdownHook="false">'
     yield "<destinationPolicy><policyMap><policyEntries>"
-    # A copy for each selector is no second publication; the pending ones stay in memory.
+    # This cursor drops the copies that come over a link for each further selector; the usual one does not.
     yield '  <policyEntry topic="&gt;"><pendingSubscriberPolicy><vmCursor/></pendingSubscriberPolicy></policyEntry>'
     yield "</policyEntries></policyMap></destinationPolicy>"
     yield f'<systemUsage><systemUsage><memoryUsage><memoryUsage limit="{_MESSAGES}"/></memoryUsage>'
