@@ -193,7 +193,7 @@ def subscriptions_with_several_predicates_intersect_nothing() -> None:
 def publications_conform_to_no_advertisement_now_and_then() -> None:
     skip = EveryNth(5)
     around(
-        relations,
+        evaluation,
         "conforms",
         lambda original, publication, advertisement: not skip() and original(publication, advertisement),
     )
