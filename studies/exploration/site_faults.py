@@ -14,8 +14,6 @@ from studies.exploration.sites import SiteInRun
 
 _WHOLE = 0.6
 """Share of the faults of hosts that strike a site, and not one of its clients."""
-_HARD = tuple(handover for handover in Handover if not handover.is_soft)
-"""Handovers between sites that may be at one broker, which has one session of a client at a time."""
 _LONGEST_AWAY = 10.0
 """Seconds without any network while a host moves, and seconds with two, at most."""
 
@@ -96,12 +94,10 @@ class SiteFaults:
         if not others or not site.clients:
             return self._site_moves(at)
         client, goal = self.random.choice(site.clients), self.random.choice(others)
-        shared = {home for other in self.everywhere if other.name == goal for home in other.homes}
-        fault = {"move": [client], "to": goal}
-        return fault | (self._handover(*_HARD) if shared.intersection(site.homes) else self._handover())
+        return {"move": [client], "to": goal, **self._handover()}
 
-    def _handover(self, *among: Handover) -> dict[str, Any]:
-        random, handover = self.random, self.random.choice(among or tuple(Handover))
+    def _handover(self) -> dict[str, Any]:
+        random, handover = self.random, self.random.choice(tuple(Handover))
         time = written(seconds(magnitude(random, 0.001, _LONGEST_AWAY)))
         drawn = {} if handover is Handover.UNANNOUNCED else {"handover": handover.value}
         if random.random() < 0.5:

@@ -4,7 +4,8 @@
    which the client has arrived, and no other one. A session with any other broker is no return.
 2. A soft handover breaks nothing while the client has its new session. What it declared has settled there some time
    after that session was opened, and until then the client is served by the old one: it is without its service from
-   when it leaves the old broker until then, if that is later.
+   when it leaves the old broker until then, if that is later. Where both are sessions with one broker, because the
+   client goes to another site of it, the first one that ends is the old one.
 3. A broker ends the session of a client that left it without a word by silence, within the time that the manifest
    states. A notification that it hands to such a client later shows that it did not (`session stays`), unless the
    client is back.
@@ -134,6 +135,8 @@ class MovedSessions:
                 own = own[own.index(opened) + 1 :]
                 if opened.at < gone.at:
                     self._made[session, gone.at.time] = opened.at.time
+                    if stays[number - 1].broker == stay.broker:
+                        own = _without_first_end(own)
                     opened = gone._replace(at=gone.at._replace(line=gone.at.line + 1), begins=False)
                 yield opened
             for event in own:
@@ -151,6 +154,11 @@ class MovedSessions:
         """True of an event that falls into a stay, and not into a later one at the same broker."""
         later = [stay.begin for stay in stays[number + 1 :] if stay.broker == stays[number].broker]
         return stays[number].begin <= event.at.time and not (later and event.at.time >= later[0])
+
+
+def _without_first_end(events: Sequence[OutageEvent]) -> list[OutageEvent]:
+    first = next((number for number, event in enumerate(events) if event.begins), len(events))
+    return [*events[:first], *events[first + 1 :]]
 
 
 def client_of(node: str) -> str:

@@ -83,6 +83,12 @@ def test_every_handover_costs_what_the_manifest_says(tmp_path: Path) -> None:
     assert not variant.delivery.not_judged
 
 
+def test_a_client_may_hold_two_sessions_with_one_broker(tmp_path: Path) -> None:
+    variant = judged(tmp_path, "{at: 4s, move: S2, to: market, handover: make before break}")
+    assert variant.delivery.verdicts == ["correct"], variant.delivery.examples
+    assert not variant.delivery.excused
+
+
 def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
     variant = judged(tmp_path, UNANNOUNCED)
