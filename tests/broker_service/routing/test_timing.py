@@ -56,8 +56,9 @@ def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
         overlay.subscribe(client, "s", above(0))
     overlay.settle()
     for core in overlay.brokers.values():
-        core._recorder._write = overlay.slowly(core._recorder._write, LOGGING)
-        core._comparisons._decode = overlay.slowly(core._comparisons._decode, READING)
+        recorder, comparisons = core._surroundings.recorder, core._surroundings.comparisons
+        recorder._write = overlay.slowly(recorder._write, LOGGING)
+        comparisons._decode = overlay.slowly(comparisons._decode, READING)
     with mock.patch.object(MatchIndex, "match", overlay.slowly(MatchIndex.match, COMPARING)):
         overlay.publish("P", "P:1", quote(5))
         overlay.settle()
