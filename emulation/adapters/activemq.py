@@ -24,7 +24,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.language import Publication, Subscription
 from broker_service.routing.systems import ActivemqOptions
 from emulation.adapters.selectors import properties_of, selector_for
-from emulation.adapters.system import Arrivals, Arrived, SystemEndedError
+from emulation.adapters.system import Arrivals, Arrived, SystemEndedError, end_of_server
 from emulation.adapters.topics import Filter, filter_for, topic_of, written
 
 HOME = Path("/usr/share/activemq")
@@ -50,8 +50,6 @@ _FARTHEST = 1000
 """Links that subscriptions and publications may cross: more than a tree has."""
 _LOOK_AGAIN = 0.1
 """Seconds between two attempts to reach a server that has not bound its socket yet."""
-_ENDS_WITHIN = 2.0
-"""Seconds in which a server that has closed its client's connection ends, if it closed it because it ends."""
 _BEANS = """\
 <beans xmlns="http://www.springframework.org/schema/beans"
   xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
@@ -128,12 +126,7 @@ class ActiveMq(stomp.ConnectionListener):  # type: ignore[misc]  # of a package 
 
     async def ended(self) -> str:
         assert self._process is not None
-        ending = asyncio.ensure_future(self._process.wait())
-        await asyncio.wait((ending, self._broken), return_when=asyncio.FIRST_COMPLETED)
-        with contextlib.suppress(TimeoutError):
-            code = await asyncio.wait_for(ending, _ENDS_WITHIN)
-            return f"activemq ended with exit code {code}" if code >= 0 else f"activemq got signal {-code}"
-        return self._broken.result()
+        return await end_of_server("activemq", self._process, self._broken)
 
     async def stop(self) -> None:
         if self._client is not None:

@@ -21,7 +21,7 @@ import paho.mqtt.client as mqtt
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.language import Publication, Subscription
 from broker_service.routing.systems import MosquittoOptions
-from emulation.adapters.system import Arrivals, Arrived, SystemEndedError
+from emulation.adapters.system import Arrivals, Arrived, SystemEndedError, end_of_server
 from emulation.adapters.topics import Filter, filter_for, topic_of, written
 
 PROGRAM = "mosquitto"
@@ -31,8 +31,6 @@ _LEAST_KEEP_ALIVE = 5
 """Seconds; a bridge takes no shorter interval."""
 _LOOK_AGAIN = 0.02
 """Seconds between two attempts to reach a server that has not bound its socket yet."""
-_ENDS_WITHIN = 2.0
-"""Seconds in which a server that has closed its client's connection ends, if it closed it because it ends."""
 _ANY = "+"
 
 
@@ -99,12 +97,7 @@ class Mosquitto:
 
     async def ended(self) -> str:
         assert self._process is not None
-        ending = asyncio.ensure_future(self._process.wait())
-        await asyncio.wait((ending, self._broken), return_when=asyncio.FIRST_COMPLETED)
-        with contextlib.suppress(TimeoutError):
-            code = await asyncio.wait_for(ending, _ENDS_WITHIN)
-            return f"{PROGRAM} ended with exit code {code}" if code >= 0 else f"{PROGRAM} got signal {-code}"
-        return self._broken.result()
+        return await end_of_server(PROGRAM, self._process, self._broken)
 
     async def stop(self) -> None:
         self._client.on_disconnect = None

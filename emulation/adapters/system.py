@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from asyncio.subprocess import Process
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -11,6 +13,9 @@ import msgspec
 
 from broker_service.language import Publication, Subscription
 from emulation.adapters.topics import Filter
+
+_ENDS_WITHIN = 2.0
+"""Seconds in which a server that has closed its client's connection ends, if it closed it because it ends."""
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True):
@@ -60,6 +65,17 @@ class System(Protocol):
 
 class SystemEndedError(Exception):
     """The server has ended by itself; the text is for the user."""
+
+
+async def end_of_server(name: str, process: Process, broken: asyncio.Future[str]) -> str:
+    """Waits until a server has ended or its client's connection is `broken`. Returns a sentence on it: that of the
+    connection where the server runs on."""
+    ending = asyncio.ensure_future(process.wait())
+    await asyncio.wait((ending, broken), return_when=asyncio.FIRST_COMPLETED)
+    with contextlib.suppress(TimeoutError):
+        code = await asyncio.wait_for(ending, _ENDS_WITHIN)
+        return f"{name} ended with exit code {code}" if code >= 0 else f"{name} got signal {-code}"
+    return broken.result()
 
 
 class Arrivals:
