@@ -132,7 +132,6 @@ class SimulatedSites:
         self._sessions.access_links.of(destination)
         if move.handover.is_soft:
             self._left[move] = self._present.site_now(move)
-        self._sessions.access_links.of(destination)
         for client in self._moving(move):
             held = self._held[client]
             if move.handover.is_soft:

@@ -22,6 +22,7 @@ from emulation.planning.plan import make_plan
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.run import simulate
 from emulation.simulation.site_session import SiteSession
+from emulation.simulation.sites import SimulatedSites
 from record.callbacks import do_nothing
 from record.fidelity import FidelityVerdict
 from record.handover import (
@@ -35,6 +36,7 @@ from record.handover import (
 )
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
+from topology.sites import Move
 
 SCENARIO = """
 name: roaming
@@ -83,10 +85,25 @@ def test_every_handover_costs_what_the_manifest_says(tmp_path: Path) -> None:
     assert not variant.delivery.not_judged
 
 
+WITHIN_A_BROKER = "{at: 4s, move: S2, to: market, handover: make before break}"
+
+
 def test_a_client_may_hold_two_sessions_with_one_broker(tmp_path: Path) -> None:
-    variant = judged(tmp_path, "{at: 4s, move: S2, to: market, handover: make before break}")
+    variant = judged(tmp_path, WITHIN_A_BROKER)
     assert variant.delivery.verdicts == ["correct"], variant.delivery.examples
     assert not variant.delivery.excused
+
+
+def test_the_end_of_both_sessions_with_one_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    depart = SimulatedSites.depart
+
+    def end_both(sites: SimulatedSites, move: Move) -> None:
+        depart(sites, move)
+        for client in move.host.clients:
+            sites._sessions.end(sites._held[client].session)
+
+    monkeypatch.setattr(SimulatedSites, "depart", end_both)
+    assert "session broken" in judged(tmp_path, WITHIN_A_BROKER).delivery.verdicts
 
 
 def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
