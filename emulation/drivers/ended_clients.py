@@ -12,9 +12,12 @@ class EndedClients:
         self._hosts: dict[str, set[str]] = {}
         """The hosts with which each client has ended, by name."""
 
+    def __contains__(self, client: str) -> bool:
+        return bool(self._hosts.get(client))
+
     def end(self, host: ClientHost) -> list[str]:
         """Notes that a host has ended. Returns those of its clients that ran until now."""
-        ran = [client for client in host.clients if not self._hosts.get(client)]
+        ran = [client for client in host.clients if client not in self]
         for client in host.clients:
             self._hosts.setdefault(client, set()).add(host.name)
         return ran
@@ -24,4 +27,4 @@ class EndedClients:
         ended = [client for client in host.clients if host.name in self._hosts.get(client, ())]
         for client in ended:
             self._hosts[client].discard(host.name)
-        return [client for client in ended if not self._hosts[client]]
+        return [client for client in ended if client not in self]

@@ -70,9 +70,6 @@ class SimulatedSites:
         self._left: dict[Move, Site] = {}
         """Sites, at their old brokers, with such clients."""
         self._ended, self._paused = EndedClients(), EndedClients()
-        self._frozen: set[str] = set()
-        for site in self.sites:  # one that nobody is on has an access link, too, which may be cut
-            sessions.access_links.of(site)
 
     def hold(self, node: Node, end: SessionEnd, session: SimulatedSession) -> None:
         """Takes note of the session of a client at a site."""
@@ -100,13 +97,11 @@ class SimulatedSites:
         for client in self._paused.end(host):
             for held in self._of(client):
                 held.session.freeze()
-            self._frozen.add(client)
 
     def resume(self, host: ClientHost) -> None:
         for client in self._paused.come_back(host):
             for held in self._of(client):
                 held.session.thaw()
-            self._frozen.discard(client)
 
     # Moves
 
@@ -118,7 +113,7 @@ class SimulatedSites:
             if held is None:  # it has ended meanwhile, and its session with it
                 continue
             held.node.forget(held.end, held.session)
-            if move.handover is Handover.UNANNOUNCED or client in self._frozen:
+            if move.handover is Handover.UNANNOUNCED or client in self._paused:
                 self._sessions.abandon(held.session)
             else:
                 self._sessions.end(held.session)
