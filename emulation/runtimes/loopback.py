@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from emulation.host.journal import Journal
+from emulation.host.loopback_block import LoopbackBlock
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, LinkAddresses
 from emulation.runtimes.foreign import files_by_level
@@ -39,26 +38,24 @@ class OwnUser:
 class LoopbackNetwork:
     """`LiveLinks` on loopback addresses, whose links have no properties and do not fail.
 
-    Each network has a block 127.x.0.0/16 of its own, because several may run on one host at the same time. A block
-    belongs to the process that listens on its last address, so that it is free again when that process ends.
+    Each network has a block of addresses of its own, because several may run on one host at the same time.
     """
 
     def __init__(self) -> None:
         """Raises `HostError` when no block is free."""
-        self._block, self._claim = _claim_block()
+        self._block = LoopbackBlock()
         self._numbers: dict[frozenset[BrokerId], int] = {}
         """Number of each link, from 0, by its two brokers."""
 
     def close(self) -> None:
         """Gives the block of addresses back."""
-        self._claim.close()
+        self._block.close()
 
     def addresses(self, link: Link) -> LinkAddresses:
         """Addresses of the link's ends; a broker has the same ones in each link with the same neighbour."""
         number = self._numbers.setdefault(frozenset((link.a, link.b)), len(self._numbers))
         high, low = divmod(2 * number, 254)
-        network = f"127.{self._block}.{high}"
-        first, second = (f"{network}.{low + 1}:{BROKER_PORT}", f"{network}.{low + 2}:{BROKER_PORT}")
+        first, second = (f"{self._block.address(high, low + end)}:{BROKER_PORT}" for end in (1, 2))
         return LinkAddresses(first, second) if link.a < link.b else LinkAddresses(second, first)
 
     def add(self, link: Link) -> None:
@@ -118,22 +115,6 @@ def loopback_overlay(
         with HostOverlay(overlay, configs, hosting) as started:
             started.await_links(connect_within)
             yield started
-
-
-def _claim_block() -> tuple[int, socket.socket]:
-    """The x of a free block 127.x.0.0/16, and the socket that claims it. 127.0.0.0/16 has the host's own services."""
-    for block in range(1, 255):
-        claim = socket.socket()
-        try:
-            claim.bind((f"127.{block}.255.254", BROKER_PORT))
-        except OSError as error:
-            claim.close()
-            if error.errno != errno.EADDRINUSE:
-                raise HostError(f"no loopback address for brokers: {error}") from error
-        else:
-            claim.listen(1)
-            return block, claim
-    raise HostError("no loopback addresses for brokers: all 254 blocks are in use; end some of the runs")
 
 
 def _unchangeable(direction: LinkDirection) -> HostError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from typing import Any
 
+from emulation.host.loopback_block import LoopbackBlock
 from studies.broker_kit.configuration import Configuration
 from studies.broker_kit.control import Control
 from studies.broker_kit.overlay import KitLink, KitOverlay, RunningBroker
@@ -39,6 +40,7 @@ class Bench:
         self._shared: RunningBroker | None = None
         self._streams: list[RawStream] = []
         self._overlay: tuple[object, KitOverlay] | None = None
+        self._blocks: list[LoopbackBlock] = []
 
     @property
     def wire(self) -> str | None:
@@ -72,6 +74,11 @@ class Bench:
         program = await self.host.start(configuration.id, configuration.text() if text is None else text)
         files = self.host.files(configuration.id)
         return RunningBroker(configuration, program, files, Control(f"unix:{files.socket_here}"))
+
+    def block(self) -> LoopbackBlock:
+        """Loopback addresses that nothing else uses until the bench is closed. Raises `HostError`."""
+        self._blocks.append(LoopbackBlock(self.host.make_socket))
+        return self._blocks[-1]
 
     # Streams
 
@@ -146,6 +153,8 @@ class Bench:
         """Ends everything."""
         await self.clear(failed=True)
         await self.host.close()
+        for block in self._blocks:
+            block.close()
 
 
 LOGS_LEVEL = 3

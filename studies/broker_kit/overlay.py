@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import grpc
 
+from emulation.host.loopback_block import LoopbackBlock
 from studies.broker_kit.canaries import Canaries
 from studies.broker_kit.configuration import Configuration, LinkEnd
 from studies.broker_kit.control import Control, Look
@@ -24,7 +25,6 @@ REST_WITHIN = 30.0
 _FIRST_LOOK, _LATER_LOOKS = 0.005, 0.1
 _STATUS_LEVEL = 2
 _PORT = 7000
-_BLOCKS = range(128, 255)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ class KitOverlay:
         """Directories of the brokers; their names are those of the case."""
         self._cut: set[frozenset[str]] = set()
         self._touched = False
-        block = claim_block(host)
+        self._block = LoopbackBlock(host.make_socket)
         ends: dict[str, list[LinkEnd]] = {name: [] for name in brokers}
         self._relays: dict[frozenset[str], Relay] = {}
         for number, link in enumerate(links):
             high, low = divmod(number, 60)
-            dialler, listener, between = (f"127.{block}.{high}.{4 * low + place}" for place in (1, 2, 3))
+            dialler, listener, between = (self._block.address(high, 4 * low + place) for place in (1, 2, 3))
             ends[link.a].append(LinkEnd(link.b, f"{dialler}:{_PORT}", f"{between}:{_PORT}", dial=True))
             ends[link.b].append(LinkEnd(link.a, f"{listener}:{_PORT}", f"{between}:{_PORT}", dial=False))
             self._relays[frozenset((link.a, link.b))] = Relay(between, (listener, _PORT), link.delay, host.make_socket)
@@ -135,6 +135,7 @@ class KitOverlay:
         """Ends everything."""
         await asyncio.gather(*(broker.kill() for broker in self.running.values()))
         await asyncio.gather(*(relay.close() for relay in self._relays.values()))
+        self._block.close()
 
     async def as_new(self) -> bool:
         """True when its brokers have seen no fault, run, and are at rest without clients."""
@@ -236,15 +237,3 @@ class KitOverlay:
         files = self._host.files(self._names[name])
         broker = self.running[name] = RunningBroker(configuration, program, files, Control(f"unix:{files.socket_here}"))
         await broker.ready(REST_WITHIN)
-
-
-def claim_block(host: Host) -> int:
-    """The x of a block 127.x.0.0/16 in which nothing listens yet."""
-    for block in _BLOCKS:
-        with host.make_socket() as probe:
-            try:
-                probe.bind((f"127.{block}.0.3", _PORT))
-            except OSError:
-                continue
-            return block
-    raise RowFailure("all blocks of loopback addresses are in use; end some of the runs on this host")

@@ -14,7 +14,6 @@ from studies.broker_kit.actor import Actor
 from studies.broker_kit.bench import START_WITHIN, Bench
 from studies.broker_kit.configuration import CONTRACT, Configuration, LinkEnd
 from studies.broker_kit.failures import NotApplicable, RowFailure, require
-from studies.broker_kit.overlay import claim_block
 from studies.broker_kit.programs import END_WITHIN, Ending
 from studies.broker_kit.raw_stream import RawStream
 from studies.broker_kit.rows import Rows, Suite
@@ -131,9 +130,9 @@ async def leaves_the_socket_of_a_broker_that_runs(bench: Bench) -> None:
 @ROWS.must("R-2")
 async def does_not_wait_for_neighbours(bench: Bench) -> None:
     """A broker whose neighbours have not started welcomes clients, and carries their requests out."""
-    block = claim_block(bench.host)
+    block = bench.block()
     links = [
-        LinkEnd(f"absent{number}", f"127.{block}.9.{4 * number + 1}:7000", f"127.{block}.9.{4 * number + 2}:7000", dial)
+        LinkEnd(f"absent{number}", f"{block.address(number, 1)}:7000", f"{block.address(number, 2)}:7000", dial)
         for number, dial in enumerate((True, False))
     ]
     broker = await bench.start(replace(bench.configuration(), links=links))
@@ -191,8 +190,8 @@ async def bears_bytes_that_are_no_grpc(bench: Bench) -> None:
 @ROWS.must("P-8")
 async def bears_a_neighbour_that_sends_noise(bench: Bench) -> None:
     """Bytes that are no frames of its own on the port of a link do not end the broker."""
-    block = claim_block(bench.host)
-    local, remote = f"127.{block}.9.1", f"127.{block}.9.2"
+    block = bench.block()
+    local, remote = block.address(0, 1), block.address(0, 2)
     link = LinkEnd("noise", f"{local}:7000", f"{remote}:7000", dial=False)
     broker = await bench.start(replace(bench.configuration(), links=[link]))
     for noise in (

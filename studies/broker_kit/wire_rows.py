@@ -24,7 +24,7 @@ from studies.broker_kit.bench import Bench
 from studies.broker_kit.configuration import HEARTBEAT, Configuration, LinkEnd
 from studies.broker_kit.content import predicates
 from studies.broker_kit.failures import NotApplicable, require
-from studies.broker_kit.overlay import KitLink, KitOverlay, claim_block
+from studies.broker_kit.overlay import KitLink, KitOverlay
 from studies.broker_kit.programs import CommandHost, Files, Host, Program
 from studies.broker_kit.raw_link import Door, RawLink
 from studies.broker_kit.rows import Rows, Suite
@@ -85,8 +85,8 @@ async def _wired(bench: Bench, **limits: float) -> AsyncIterator[Wired]:
     protocol = bench.wire
     if protocol is None:
         raise NotApplicable("the broker declares no routing protocol of brokerlab's; --protocol names one")
-    block = claim_block(bench.host)
-    local, remote = f"127.{block}.9.1", f"127.{block}.9.2"
+    block = bench.block()
+    local, remote = block.address(0, 1), block.address(0, 2)
     configuration = bench.configuration()
     bounds: dict[str, Any] = {"heartbeat": HEARTBEAT, "reconnect_first": 0.05, "reconnect_last": 0.2, **limits}
     ends = [LinkEnd(_NEIGHBOUR, f"{local}:{_PORT}", f"{remote}:{_PORT}", dial=False)]
