@@ -94,8 +94,11 @@ class JudgedDelays:
         if budget is UNSET or self.delay.notifications - budget.notifications > _MISSING * longer:
             return Contention(0.0, value, _NO_WAYS)
         if replayed is not UNSET:
-            measured = budget.parts.delay_ms if figure is Figure.MEAN else value
-            return Contention.known(measured - getattr(replayed, f"{figure}_ms"))
+            without = getattr(replayed, f"{figure}_ms")
+            if figure is Figure.MEAN and budget.parts.delay_ms > 0.0:
+                # The replay knows only the notifications whose ways are in the log, whose mean may be another one.
+                without *= value / budget.parts.delay_ms
+            return Contention.known(value - without)
         parts = budget.parts
         why = self._no_waits if parts.contention_ms is None else _NO_REPLAY
         if figure is not Figure.MEAN:

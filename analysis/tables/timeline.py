@@ -30,12 +30,13 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     variant: str
     kind: str
-    """kill, stop, pause, slow, throttle, link_down (a partition and a flap, too), degrade, corrupt, reset, disturb."""
+    """kill, stop, pause, slow, throttle, link_down (a partition and a flap, too), degrade, corrupt, reset, disturb,
+    crash, vanish, move."""
     what: list[str]
-    """The brokers, the links (`A-B`) or the directions of links (`A->B`)."""
+    """The brokers, the links (`A-B`) or the directions of links (`A->B`), the sites or the clients."""
     began_ns: int
     healed_ns: int | None
-    """The time at which the last of them was healed; null where one never was."""
+    """The time at which the last of them was healed, or had arrived if it moved; null where one never was."""
     second: int | None
     """The second in which it began."""
     duration_s: float | None

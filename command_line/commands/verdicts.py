@@ -34,6 +34,7 @@ from analysis.tables.summary import (
 from analysis.tables.timeline import Fault
 from record.contract import is_of_foreign_brokers
 from record.exit_codes import ExitCode
+from record.faults import FaultKind
 from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
 from record.files import REPORT
 from record.manifest import Manifest
@@ -251,7 +252,9 @@ def _line(kind: str, faults: Sequence[Fault]) -> str:
     late, excused, lost = _counts(faults)
     dropped = sum((fault.dropped or 0) - fault.dropped_shared for fault in faults)
     counted = f"{late:,} late, {excused:,} excused, {dropped:,} dropped" + (f", {lost:,} lost" if lost else "")
-    return f"{kind}{times}: {_detected(faults)}, {_recovered(faults)}; {counted}"
+    known = FaultKind.named(kind)  # no broker notices a client that fails as it notices a neighbour
+    detected = "" if known is not None and known.of_clients else f"{_detected(faults)}, "
+    return f"{kind}{times}: {detected}{_recovered(faults)}; {counted}"
 
 
 def _detected(faults: Sequence[Fault]) -> str:
@@ -270,4 +273,5 @@ def _recovered(faults: Sequence[Fault]) -> str:
         return "never healed" if unhealed == len(faults) else f"{unhealed} never healed"
     if not recovered:
         return "no delivery before to compare with"
-    return f"recovered {max(recovered):.2f} s after the heal"
+    after = "arrival" if faults[0].kind == FaultKind.MOVE else "heal"
+    return f"recovered {max(recovered):.2f} s after the {after}"

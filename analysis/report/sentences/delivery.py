@@ -22,7 +22,8 @@ def delivery_sentence(delivery: Delivery) -> str:
         owed = "expected notifications" if proven == delivery.expected else "notifications that had to come"
         return (
             f"Every subscriber received exactly what it should: all {proven:,} {owed} of {delivery.published:,} "
-            f"publications arrived, none twice, and none at another client.{_detected(delivery)}{_excused(delivery)}"
+            f"publications arrived, none twice{_doubled(delivery)}, and none at another client."
+            f"{_detected(delivery)}{_excused(delivery)}"
         )
     return _wrong(delivery)
 
@@ -48,9 +49,14 @@ def _best_effort_sentence(delivery: Delivery) -> str:
     if wrong or any(_detections_wrong(delivery)):
         return _wrong(delivery)
     return (
-        f"None of {delivery.delivered:,} notifications arrived twice or at another client, and every broker notified "
-        f"its own clients of what it received.{_excused(delivery)}"
+        f"None of {delivery.delivered:,} notifications arrived twice{_doubled(delivery)} or at another client, and every "
+        f"broker notified its own clients of what it received.{_excused(delivery)}"
     )
+
+
+def _doubled(delivery: Delivery) -> str:
+    """The exception for notifications that came from both brokers of clients that moved."""
+    return f" but {delivery.doubled:,} (as the terms of moves allow)" if delivery.doubled else ""
 
 
 def _wrong(delivery: Delivery) -> str:

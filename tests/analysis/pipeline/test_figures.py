@@ -57,6 +57,13 @@ def test_contention_is_named_whatever_part_of_the_budget_it_is_booked_as() -> No
     assert found[Figure.P99].remedy == found[Figure.MEAN].remedy == "`--set time_dilation=2`"
 
 
+def test_contention_is_a_share_of_a_mean_over_more_notifications_than_were_replayed() -> None:
+    """Those whose ways are in the log took 21 ms in the mean and all together 20 ms, next to all of it contention."""
+    found = judged(delay(parts(delay=21.0), replayed(mean=0.21, notifications=960), known=960))[Figure.MEAN]
+    assert found.verdict is INVALID
+    assert found.reason == "19.8 of 20.0 ms are this host's, most of it at B4"
+
+
 def test_nothing_explained_is_named_with_its_node() -> None:
     near = Budget(variant="base", lower_ms=70.0, upper_ms=90.0, notifications=9, parts=parts(unexplained=-50.0))
     far = Budget(variant="base", lower_ms=1.0, upper_ms=70.0, notifications=9, parts=parts(unexplained=0.1))

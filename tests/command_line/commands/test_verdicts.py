@@ -35,6 +35,11 @@ def test_one_line_a_kind_with_sums_and_extremes() -> None:
     ]
 
 
+def test_moves_have_an_arrival_and_no_neighbours_that_notice() -> None:
+    moved = fault(kind="move", what=["berlin"], detected_first_s=None, detected_last_s=None)
+    assert fault_lines([moved]) == ["move: recovered 0.00 s after the arrival; 1,200 late, 14 excused, 12 dropped"]
+
+
 def test_what_never_ended_and_what_cannot_be_compared_is_said() -> None:
     unhealed = fault(healed_ns=None, recovered_s=None)
     assert "never healed;" in fault_lines([unhealed])[0]

@@ -38,6 +38,13 @@ def test_excused_notifications_are_named() -> None:
     assert sentence.endswith("7 optional notifications did not arrive, because something was in flight or broken.")
 
 
+def test_notifications_that_moves_doubled_are_no_lie() -> None:
+    doubled = msgspec.structs.replace(GOOD, doubled=50)
+    assert "arrived, none twice but 50 (as the terms of moves allow), and none at another" in delivery_sentence(doubled)
+    tried = msgspec.structs.replace(doubled, best_effort=TRIED)
+    assert "arrived twice but 50 (as the terms of moves allow) or at another client" in delivery_sentence(tried)
+
+
 def test_every_defect_is_named() -> None:
     bad = msgspec.structs.replace(GOOD, verdicts=["lost", "spurious"], lost=3, spurious=1)
     assert delivery_sentence(bad) == (
