@@ -49,8 +49,8 @@ def _best_effort_sentence(delivery: Delivery) -> str:
     if wrong or any(_detections_wrong(delivery)):
         return _wrong(delivery)
     return (
-        f"None of {delivery.delivered:,} notifications arrived twice{_doubled(delivery)} or at another client, and every "
-        f"broker notified its own clients of what it received.{_excused(delivery)}"
+        f"None of {delivery.delivered:,} notifications arrived twice{_doubled(delivery)} or at another client, and "
+        f"every broker notified its own clients of what it received.{_excused(delivery)}"
     )
 
 
