@@ -77,8 +77,8 @@ class Direction:
 
     @property
     def last_arrival(self) -> int:
-        """The time at which the latest frame that was sent has arrived or will."""
-        return self._last
+        """The time at which the latest frame that was sent has arrived or will, of all streams that share the link."""
+        return max(self._last, self._shaper.last_leaves)
 
     def arrival(self, now: int, size: int, latency: int) -> int:
         """The time at which a frame of `size` bytes, sent now, has arrived whole.

@@ -105,6 +105,11 @@ class Shaper:
             twin._random, twin._bits = generator.random, generator.getrandbits
         return twin
 
+    @property
+    def last_leaves(self) -> int:
+        """The time at which the last frame admitted leaves, before which none after it does."""
+        return self._last
+
     def admit(self, now: int, size: int) -> int:
         """Admit a frame of `size` bytes at `now`; returns the time at which it leaves, or a `DropReason`."""
         if not self.up:

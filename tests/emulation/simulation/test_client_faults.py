@@ -18,6 +18,7 @@ from emulation.simulation.sessions import SimulatedSession
 from emulation.simulation.site_session import SiteSession
 from record.fidelity import VariantFidelity
 from scenario.loading import load_text
+from topology.link_properties import LinkDirection, LinkProperties
 
 SCENARIO = """
 name: sites
@@ -39,11 +40,11 @@ seed: 4
 
 
 def judged(
-    directory: Path, *faults: str, run: str = "14s", operations: str = ""
+    directory: Path, *faults: str, run: str = "14s", operations: str = "", brokers: str = ""
 ) -> tuple[VariantFidelity, VariantSummary]:
     text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults)).replace("OPERATIONS", operations)
     text = text.replace("OTHER", ", X" if operations else "")
-    outcome = simulate(make_plan(load_text(text, "sites.yaml")), directory)
+    outcome = simulate(make_plan(load_text(text + brokers, "sites.yaml")), directory)
     (fidelity,) = outcome.fidelity.variants
     (variant,) = analyze(outcome.directory, PlainEngine()).variants
     return fidelity, variant
@@ -111,6 +112,33 @@ def test_an_access_link_that_was_not_cut_is_named(tmp_path: Path, monkeypatch: p
     assert "link_down of berlin->B3" in " ".join(
         check.detail for check in fidelity.checks if check.verdict == "INVALID"
     )
+
+
+def test_a_healed_access_link_is_as_before_beside_what_it_still_carries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frames do not overtake each other: those that are sent after the heal leave behind those from before it."""
+    degraded = "{at: 6s, degrade: [market-B1, berlin-B3], delay: 600ms, for: 4s}"
+    fidelity, variant = judged(tmp_path / "as planned", degraded)
+    assert variant.delivery.verdicts == ["correct"]
+    assert not invalid(fidelity)
+    change = AccessLink.change
+
+    def change_for_ever(self: AccessLink, direction: LinkDirection, properties: LinkProperties) -> None:
+        if properties.delay == 0.6:
+            change(self, direction, properties)
+
+    monkeypatch.setattr(AccessLink, "change", change_for_ever)
+    fidelity, _ = judged(tmp_path / "never healed", degraded)
+    assert "recover of market->B1" in invalid(fidelity)
+
+
+def test_what_a_cut_makes_wait_beyond_the_bound_of_a_session_is_lost(tmp_path: Path) -> None:
+    cut = "{at: 6s, link_down: berlin-B3, for: 3s}"
+    _, variant = judged(tmp_path, cut, brokers="brokers: {limits: {session_queue: 5}}")
+    assert variant.delivery.verdicts == ["lost"]
+    assert {example.client for example in variant.delivery.examples} <= {"S1", "S2"}
+    assert "dropped at B3: client session does not read" in variant.delivery.examples[0].detail
 
 
 def test_a_session_that_breaks_without_a_fault_of_its_own_client_is_a_defect(
