@@ -146,7 +146,10 @@ class Event(enum.StrEnum):
     where the runtime knows that to be earlier."""
 
     QUEUE = "queue"
-    """A gauge, once a second and link, unless both numbers are as before. queue: messages waiting; count: in flight.
+    """A gauge, once a second and link, unless all of its numbers are as before. queue: messages waiting; count: in
+    flight; both are left out if both are as before. sent, bytes: the messages that the incarnation has sent to this
+    neighbour since it started, and their size. They are the sums of its `sent` records before this one, and of
+    publications outside of the sample, where brokers log a sample. A broker that ends in order writes them once more.
 
     Without peer: messages waiting for service (`BrokerConfig.service_time`); duration: the longest wait since the last.
     """
@@ -307,3 +310,5 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """Decision about the place of a composite subscription that is routed as a unit."""
     records: Integer | None = None
     """Number of records that the node wrote from `started` to this one, both included."""
+    sent: Integer | None = None
+    """Number of messages that the broker's incarnation has sent to the neighbour, in a gauge."""

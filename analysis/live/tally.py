@@ -141,7 +141,7 @@ class VariantTally:
         elif event is Event.RECEIVED:
             if record.kind == Event.PUBLISH:
                 self._journeys.add(record)
-        elif event is Event.QUEUE and record.peer is not None:
+        elif event is Event.QUEUE and record.peer is not None and record.queue is not None:
             link, second = self._link(record.node, record.peer), self._second(record.time)
             second.queues[link] = max(second.queues.get(link, (0, 0)), (record.time, record.queue or 0))
         elif event is Event.LOAD:

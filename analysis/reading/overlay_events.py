@@ -76,6 +76,8 @@ class OverlayEventReader:
 
     def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
+        if record.queue is None:
+            return  # the queue is as before
         second = second_of(record.time, self._variants.run_starts[variant])
         if second is not None and record.time < self._variants.stops[variant]:
             readings = self._tally.services if record.peer is None else self._tally.traffic.gauges

@@ -167,6 +167,8 @@ def _readers(read: Read, start: int) -> Mapping[Event, Callable[[TraceRecord], N
             read.homes[record.client] = record.peer
 
     def add_queue(record: TraceRecord) -> None:
+        if record.queue is None:
+            return  # the queue is as before
         where = record.node, record.peer or ""
         read.gauges[Gauge(*where, Reading.WAITING)].extend((record.time, record.queue or 0))
         if record.peer is not None:

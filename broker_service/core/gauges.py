@@ -12,6 +12,8 @@ from record.log import Event
 
 _EMPTY: Final = (0, 0)
 """Messages that wait and messages in flight of a queue that is empty."""
+_UNCHANGED: Final = None, None
+"""Lengths of a queue that are as before, and left out of its record."""
 
 
 class MeasuredService(Protocol):
@@ -41,8 +43,31 @@ class MeasuredBuffer(Protocol):
     def waited(self) -> float: ...
 
 
+class _SentTo:
+    """The messages sent to one neighbour, over all links to it: one that is removed and added again is another link."""
+
+    __slots__ = ("_before", "_link", "noted")
+
+    def __init__(self, link: OverlayLink) -> None:
+        self._before = 0, 0
+        """Messages and bytes over the links that were removed."""
+        self._link = link
+        self.noted = 0
+        """Messages of the last record."""
+
+    def follow(self, link: OverlayLink) -> None:
+        """Counts on over the link that there is now."""
+        if link is not self._link:
+            self._before, self._link = self.total(), link
+
+    def total(self) -> tuple[int, int]:
+        """Messages, and their bytes."""
+        messages, size = self._link.recorded
+        return self._before[0] + messages, self._before[1] + size
+
+
 class QueueGauges:
-    """The queue lengths of one broker."""
+    """The queue lengths of one broker, and what it has sent to each neighbour."""
 
     def __init__(self, links: Mapping[BrokerId, OverlayLink], service: MeasuredService, recorder: Recorder) -> None:
         self._links = links
@@ -50,24 +75,59 @@ class QueueGauges:
         self._recorder = recorder
         self._last: dict[BrokerId | None, tuple[int, int]] = {}
         """The lengths of the queues that were not empty the last time."""
+        self._sent: dict[BrokerId, _SentTo] = {}
+        """What was sent, to the neighbours to which something was."""
 
     def take(self) -> None:
-        """Logs the length of each queue that is not empty, or was not the last time."""
-        last = self._last
+        """Logs the length of each queue that is not empty, or was not the last time, and what was sent since then."""
         for neighbour, link in self._links.items():
-            if not link.idle or neighbour in last:
-                self._queue(neighbour, link.queue_length, len(link.retransmission.in_flight))
-        self._queue(None, self._service.waiting, 0, self._service.longest_wait)
+            if link.sent:
+                self._follow(neighbour, link)
+            lengths = None
+            if not link.idle or neighbour in self._last:
+                lengths = self._changed(neighbour, (link.queue_length, len(link.retransmission.in_flight)))
+            if lengths is not None:
+                self._note(neighbour, lengths)
+        self.take_sent()
+        lengths, longest_wait = self._changed(None, (self._service.waiting, 0)), self._service.longest_wait
+        if lengths is not None:
+            self._recorder.note(Event.QUEUE, queue=lengths[0], count=lengths[1], duration=longest_wait)
 
-    def _queue(self, peer: BrokerId | None, waiting: int, in_flight: int, duration: int | None = None) -> None:
-        lengths = waiting, in_flight
+    def take_sent(self) -> None:
+        """Logs what was sent since the last time, of links whose queues are as before and of links that were removed
+        as well."""
+        for neighbour, sent in self._sent.items():
+            if sent.total()[0] != sent.noted:
+                self._note(neighbour, _UNCHANGED)
+
+    def forget_lengths(self) -> None:
+        """Takes all queues for empty, so that their lengths are logged anew."""
+        self._last.clear()
+
+    def _follow(self, neighbour: BrokerId, link: OverlayLink) -> None:
+        sent = self._sent.get(neighbour)
+        if sent is None:
+            self._sent[neighbour] = _SentTo(link)
+        else:
+            sent.follow(link)
+
+    def _changed(self, peer: BrokerId | None, lengths: tuple[int, int]) -> tuple[int, int] | None:
+        """The lengths of a queue; None if they are as before."""
         if lengths == self._last.get(peer, _EMPTY):
-            return
+            return None
         if lengths == _EMPTY:
             del self._last[peer]
         else:
             self._last[peer] = lengths
-        self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
+        return lengths
+
+    def _note(self, neighbour: BrokerId, lengths: tuple[int | None, int | None]) -> None:
+        messages = size = 0
+        if (sent := self._sent.get(neighbour)) is not None:
+            messages, size = sent.total()
+            sent.noted = messages
+        waiting, in_flight = lengths
+        self._recorder.note(Event.QUEUE, peer=neighbour, queue=waiting, count=in_flight, sent=messages, bytes=size)
 
 
 class BufferGauges:

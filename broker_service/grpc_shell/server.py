@@ -101,14 +101,14 @@ class BrokerServer:
             raise
         if self._stored is not None:
             self._service.due_writes.before = self.broker.commit
-        queues = QueueGauges(self.broker.links, self._service, self._recorder)
+        self._queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._load = LoadGauge(
             self._recorder,
             config.incarnation,
             lambda: processor_time(self.broker.processes),
             lambda: resident_memory(self.broker.processes),
         )
-        gauges = queues, BufferGauges(self.broker.buffers, self._recorder), self._load
+        gauges = self._queues, BufferGauges(self.broker.buffers, self._recorder), self._load
         self._ticker = Ticker(self._trace, self._recorder, *((SECOND, gauge.take) for gauge in gauges))
         self._refusals = RefusalLog()
         self._links = LinkPorts(self.broker, config, self._service, self._serve, self._refusals.add)
@@ -179,6 +179,7 @@ class BrokerServer:
         self._service.close()
         if self._stored is not None:
             self._stored.close()
+        self._queues.take_sent()
         self._trace.flush()
         self._recorder.note(Event.STOPPED, count=self._trace.lost, records=self._trace.written + 1)
         self._trace.close()

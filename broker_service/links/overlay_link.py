@@ -83,6 +83,7 @@ class OverlayLink:
         "round_trip",
         "sending",
         "sent",
+        "sent_bytes",
         "up",
         "waited",
     )
@@ -118,6 +119,8 @@ class OverlayLink:
         self.neighbour_incarnation = 0
         self.sent = 0
         """Messages handed to the transport, repeats not counted."""
+        self.sent_bytes = 0
+        """Size of those messages."""
         self.publications = 0
         """Publications among the messages sent."""
         self.waited = 0
@@ -153,6 +156,13 @@ class OverlayLink:
     def queue_length(self) -> int:
         """Messages waiting, those that must travel again included."""
         return len(self._waiting) + len(self.retransmission.repeats)
+
+    @property
+    def recorded(self) -> tuple[int, int]:
+        """Messages sent, and their bytes, whose turn to be recorded as `sent` has come: one whose sending takes time is
+        recorded when it is written."""
+        unrecorded = () if self.sending is None else self.sending.unrecorded
+        return self.sent - len(unrecorded), self.sent_bytes - sum(message.size for message in unrecorded)
 
     @property
     def waiting_since(self) -> int:
@@ -342,12 +352,14 @@ class OverlayLink:
             self._waiting = _NOTHING
         if self._ahead:
             self._ahead = max(0, self._ahead - taken)
-        self._publication_bytes -= in_flight - retransmission.in_flight_bytes - others_bytes
+        taken_bytes = in_flight - retransmission.in_flight_bytes
+        self._publication_bytes -= taken_bytes - others_bytes
         if others:
             self.others_waiting -= others
             self.others_bytes -= others_bytes
         retransmission.in_flight_bytes = in_flight
         self.sent += taken
+        self.sent_bytes += taken_bytes
         self.publications += taken - others
         self.waited += waited
         if self._flows:

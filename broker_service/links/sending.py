@@ -20,7 +20,7 @@ rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from broker_service.messages import Message
@@ -88,6 +88,11 @@ class Sending:
     def over(self) -> bool:
         """True when sending takes no time any more and the last message that took time has left."""
         return self.draw is None and self._turn is None
+
+    @property
+    def unrecorded(self) -> Sequence[Message]:
+        """The message that is being sent for the first time; empty while none is."""
+        return self._message if self.record is not None else ()
 
     def advance(self, now: int) -> list[Message]:
         """Begins what may be sent. Returns the messages whose sending has ended since the last call, in order."""

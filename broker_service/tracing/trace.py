@@ -224,6 +224,7 @@ class Recorder:
         publications: list[str] | None = None,
         placement: PlacementRecord | None = None,
         records: int | None = None,
+        sent: int | None = None,
         position: StreamPosition | None = None,
         time: int | None = None,
     ) -> None:
@@ -253,6 +254,7 @@ class Recorder:
                 publications=publications,
                 placement=placement,
                 records=records,
+                sent=sent,
                 stream=None if position is None else position.stream,
                 position=None if position is None else position.position,
             )

@@ -134,6 +134,7 @@ class SimulatedBroker:
         """Ends in order: links are closed and the log has its last record."""
         for end in list(self.ends.values()):  # the router may use further links
             end.close()
+        self._gauges.take_sent()
         self._recorder.note(Event.STOPPED, count=0, records=self._trace.written - self._written_before + 1)
         self.kill()
 
@@ -196,7 +197,7 @@ class SimulatedBroker:
     def work_at(self, service_time: ServiceTime) -> None:
         """Sets the service time of messages that come in from now on."""
         self.server.change(work_of(self.config, self._calibration, service_time))
-        self._gauges = QueueGauges(self.core.links, self.server, self._recorder)  # lengths at the former pace are void
+        self._gauges.forget_lengths()  # those at the former pace are void
 
     def _drive(self, link: OverlayLink) -> None:
         """Moves the frames of a link from now on."""

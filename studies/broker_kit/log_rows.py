@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,15 @@ from studies.broker_kit.actor import Actor
 from studies.broker_kit.bench import LOGS_LEVEL, Bench
 from studies.broker_kit.content import publication
 from studies.broker_kit.failures import RowFailure, require
-from studies.broker_kit.overlay import RunningBroker
+from studies.broker_kit.overlay import KitOverlay, RunningBroker
 from studies.broker_kit.rows import Rows, Suite
 
 ROWS = Rows(Suite.LOGS)
 
+_PUBLICATIONS = 3
+"""Publications after which a gauge is looked at: a sum that counts some twice, or not at all, is wrong by then."""
+_GAUGED_WITHIN = 2.0
+"""Seconds in which a gauge is in the file."""
 _COMES_WITHIN = 10.0
 """Seconds in which a record is in the file. The contract has 0.1, which a busy machine makes longer."""
 _KINDS = ("advertise", "unadvertise", "subscribe", "unsubscribe", "publish", "control", "compose", "detection")
@@ -36,6 +40,7 @@ _NUMBERS = (
     "intended",
     "position",
     "records",
+    "sent",
 )
 _INT64 = range(-(1 << 63), 1 << 63)
 _LONGEST_LINE = 1 << 20
@@ -182,6 +187,33 @@ async def logs_the_way_of_a_publication(bench: Bench) -> None:
         require(late <= 0, f"{sender} records a sending {late / 1e6:.1f} ms after {receiver} has received it")
 
 
+@ROWS.must("L-14", level=LOGS_LEVEL)
+async def gauges_what_it_sends(bench: Bench) -> None:
+    """Sums of messages and bytes in the gauges of a link are those of the `sent` records before them."""
+    overlay = await _line_that_sends(bench)
+    await asyncio.sleep(_GAUGED_WITHIN)
+    for name, broker in overlay.running.items():
+        if trouble := _wrong_sum(_whole_records(broker.files.log_here)):
+            raise RowFailure(f"{name} {trouble}")
+
+
+@ROWS.should("L-14", level=LOGS_LEVEL)
+async def tells_what_it_sends(bench: Bench) -> None:
+    """The gauges of a link that carries messages have their number."""
+    overlay = await _line_that_sends(bench)
+    await asyncio.sleep(_GAUGED_WITHIN)
+    for name, neighbour in (("B1", "B2"), ("B2", "B3")):
+        gauges = [
+            record
+            for record in _whole_records(overlay.running[name].files.log_here)
+            if record["event"] == "queue" and record.get("peer") == neighbour
+        ]
+        require(
+            any("sent" in gauge and "bytes" in gauge for gauge in gauges),
+            f"{name} sent messages to {neighbour}, and no `queue` of it says how many",
+        )
+
+
 @ROWS.must("L-7", level=LOGS_LEVEL)
 async def logs_each_notification(bench: Bench) -> None:
     """Each client that is notified has a record of its own, `delivered`."""
@@ -270,6 +302,40 @@ def records_of(log: Path) -> Sequence[Record]:
     if not records:
         raise RowFailure("the log is empty")
     return records
+
+
+async def _line_that_sends(bench: Bench) -> KitOverlay:
+    """An overlay over whose links publications have come to a subscriber."""
+    overlay = await bench.line("B1", "B2", "B3")
+    publisher = Actor(await bench.stream(overlay.running["B1"]), bench.name("publisher-"))
+    subscriber = Actor(await bench.stream(overlay.running["B3"]), bench.name("subscriber-"))
+    await publisher.attach(advertised="[class,eq,'sums']")
+    await subscriber.attach(subscribed="[class,eq,'sums']")
+    await overlay.settle()
+    for _ in range(_PUBLICATIONS):
+        await publisher.publish(bench.name("p"), "[class,'sums']")
+        await subscriber.stream.notification()
+    return overlay
+
+
+def _wrong_sum(records: Iterable[Record]) -> str:
+    """Trouble with the first gauge whose sums are not those of the records before it; empty without any."""
+    sent: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    for record in records:
+        peer = record.get("peer", "")
+        if record["event"] == "started":
+            sent.clear()
+            size.clear()
+        elif record["event"] == "sent":
+            sent[peer] += 1
+            size[peer] += record.get("bytes", 0)
+        elif record["event"] == "queue" and "sent" in record:
+            if record["sent"] != sent[peer]:
+                return f"says that it has sent {record['sent']} messages to {peer}, and has recorded {sent[peer]}"
+            if record.get("bytes", size[peer]) != size[peer]:
+                return f"says that it has sent {record['bytes']} bytes to {peer}, and has recorded {size[peer]}"
+    return ""
 
 
 async def _used(bench: Bench) -> RunningBroker:

@@ -15,6 +15,8 @@ from tests.broker_service.kept_trace import KeptTrace
 class Queue:
     queue_length: int = 0
     retransmission: RetransmissionQueue = field(default_factory=lambda: RetransmissionQueue("B2", Limits()))
+    sent: int = 0
+    recorded: tuple[int, int] = (0, 0)
     waiting: int = 0
     longest_wait: int = 0
 
@@ -31,6 +33,50 @@ def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> 
         queues.take()
         trace.flush()
     assert trace.kept == ["flush", "queue", "flush", "flush", "queue", "flush", "flush"]
+
+
+def test_what_a_link_has_carried_is_logged_whenever_it_is_more_or_the_queue_has_changed() -> None:
+    trace, link = RecordedTrace(), Queue()
+    queues = QueueGauges({"B2": link}, Queue(), Recorder(trace, lambda: 7))  # type: ignore[dict-item]
+    for waiting, sent in ((0, 0), (2, 0), (2, 3), (1, 3), (1, 3), (0, 5)):
+        link.queue_length, link.sent, link.recorded = waiting, sent, (sent, 100 * sent)
+        queues.take()
+    link.sent, link.queue_length, link.recorded = 6, 9, (6, 600)
+    queues.take_sent()
+    assert _gauges(trace) == [
+        ("B2", 2, 0, 0, 0),
+        ("B2", None, None, 3, 300),
+        ("B2", 1, 0, 3, 300),
+        ("B2", 0, 0, 5, 500),
+        ("B2", None, None, 6, 600),
+    ]
+
+
+def test_a_link_that_is_removed_and_added_again_counts_on() -> None:
+    trace, first, second = RecordedTrace(), Queue(sent=2, recorded=(2, 20)), Queue(sent=1, recorded=(1, 5))
+    links = {"B2": first}
+    queues = QueueGauges(links, Queue(), Recorder(trace, lambda: 7))  # type: ignore[arg-type]
+    queues.take()
+    first.sent, first.recorded = 4, (4, 40)
+    del links["B2"]
+    queues.take()
+    links["B2"] = second
+    queues.take()
+    assert _gauges(trace) == [("B2", None, None, *sums) for sums in ((2, 20), (4, 40), (5, 45))]
+
+
+def test_lengths_that_are_forgotten_are_logged_anew_and_sums_are_not() -> None:
+    trace, link = RecordedTrace(), Queue(queue_length=1, sent=2, recorded=(2, 20))
+    queues = QueueGauges({"B2": link}, Queue(), Recorder(trace, lambda: 7))  # type: ignore[dict-item]
+    queues.take()
+    queues.forget_lengths()
+    queues.take()
+    queues.take()
+    assert _gauges(trace) == [("B2", 1, 0, 2, 20), ("B2", 1, 0, 2, 20)]
+
+
+def _gauges(trace: RecordedTrace) -> list[tuple[str | None, int | None, int | None, int | None, int | None]]:
+    return [(record.peer, record.queue, record.count, record.sent, record.bytes) for record in trace.records]
 
 
 class RecordedTrace:

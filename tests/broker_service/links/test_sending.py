@@ -54,6 +54,7 @@ class Direction:
     def write(self) -> Sequence[MessageFrame]:
         frames = [frame for frame in self.session.next_frames(self.now) if isinstance(frame, MessageFrame)]
         self.written += [(message.id, self.now) for frame in frames for message in frame.messages]
+        assert self.link.recorded[0] == len(self.trace.of(Event.SENT)), "sums of gauges are those of records"
         return frames
 
     def pass_until(self, time: int) -> None:

@@ -67,6 +67,7 @@ DEFECTS = (
     "never flushes its log",
     "logs with the wall clock",
     "logs a sending when it is over",
+    "miscounts what it sends",
     "writes on a torn line",
     "logs no rejections",
     "logs one delivery for all clients",
@@ -183,6 +184,7 @@ class Log:
     def __init__(self, config: dict[str, Any]) -> None:
         self.lost = self.written = 0
         self.lines: list[str] = []
+        self.sent: dict[str, tuple[int, int]] = {}
         self.common = {"node": config["id"], "variant": config["variant"]}
         self.file = os.open(config["log"], os.O_RDWR | os.O_APPEND) if config["log"] else None
         if self.file is None:
@@ -196,6 +198,9 @@ class Log:
         now = time.time_ns() if have("logs with the wall clock") else time.monotonic_ns()
         if event == "sent" and have("logs a sending when it is over"):
             now += 50_000_000
+        if event == "sent":
+            messages, size = self.sent.get(fields["peer"], (0, 0))
+            self.sent[fields["peer"]] = messages + 1, size + fields["bytes"]
         known = {name: value for name, value in fields.items() if value is not None}
         self.lines.append(json.dumps({"time": now, **self.common, "event": event, **known}) + "\n")
 
@@ -214,9 +219,16 @@ class Log:
     async def keep_flushing(self) -> None:
         while not have("never flushes its log"):
             await asyncio.sleep(0.05)
+            self.gauge()
             self.flush()
 
+    def gauge(self) -> None:
+        for peer, (messages, size) in self.sent.items():
+            lie = have("miscounts what it sends") and messages > 1
+            self.note("queue", peer=peer, queue=0, count=0, sent=messages + lie, bytes=size)
+
     def close(self) -> None:
+        self.gauge()
         self.flush()
         self.note("stopped", count=self.lost, records=self.written + 1)
         self.flush()

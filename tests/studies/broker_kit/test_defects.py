@@ -61,6 +61,7 @@ CAUGHT_BY = {
     "never flushes its log": "writes-soon",
     "logs with the wall clock": "keeps-the-time-of-the-host",
     "logs a sending when it is over": "logs-the-way-of-a-publication",
+    "miscounts what it sends": "gauges-what-it-sends",
     "writes on a torn line": "goes-on-behind-a-torn-line",
     "logs no rejections": "logs-rejections",
     "logs one delivery for all clients": "logs-each-notification",
