@@ -7,7 +7,6 @@ below raise `MalformedFrameError`. Encoding splits a frame that would exceed the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
@@ -64,10 +63,11 @@ def decode_link_frame(data: bytes) -> LinkFrame:
         if len(frame.messages) > MOST_IN_FRAME:
             raise TooManyItemsError(len(frame.messages))
         kinds = _KINDS
-        messages = [
-            Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label, item.published)
-            for item in frame.messages
-        ]
+        messages: list[Message] = []
+        for item in frame.messages:  # a comprehension would be one more call for each frame
+            messages.append(
+                Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label, item.published)
+            )
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
     if frame.HasField("hello"):
@@ -87,7 +87,29 @@ def encode_link_frame(frame: LinkFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large."""
     if isinstance(frame, Hello):
         return [_hello_frame(frame)]
-    return _split(partial(_message_frame, frame.acknowledged, frame.probe), frame.messages, largest)
+    messages, probe = frame.messages, frame.probe
+    if len(messages) <= MOST_IN_FRAME:
+        encoded = pb.LinkFrame(acknowledged=frame.acknowledged)
+        if probe is not None:
+            encoded.probe.time = probe.time
+            if probe.echo is not None:
+                encoded.probe.echo = probe.echo
+        add = encoded.messages.add
+        for message in messages:
+            added = add(
+                kind=message.kind,
+                id=message.id,
+                body=message.body,
+                header=message.header,
+                hops=message.hops,
+                published=message.published,
+            )
+            if message.label:
+                added.label = message.label
+        data = encoded.SerializeToString()
+        if len(data) <= largest or len(messages) <= 1:
+            return [data]
+    return _halved(lambda half: encode_link_frame(MessageFrame(half, frame.acknowledged, probe), largest), messages)
 
 
 def decode_client_frame(data: bytes) -> ClientFrame:
@@ -96,18 +118,38 @@ def decode_client_frame(data: bytes) -> ClientFrame:
         if len(frame.requests) > MOST_IN_FRAME:
             raise TooManyItemsError(len(frame.requests))
         operations = _OPERATIONS
-        requests = [
-            ClientRequest(item.client, item.number, operations[item.operation], item.id, item.body, item.published)
-            for item in frame.requests
-        ]
+        requests: list[ClientRequest] = []
+        for item in frame.requests:
+            client, id = item.client, item.id
+            if len(client) > LONGEST_NAME or len(id) > LONGEST_NAME:
+                raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
+            operation = operations[item.operation]
+            requests.append(ClientRequest(client, item.number, operation, id, item.body, item.published))
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
-    for request in requests:
-        if len(request.client) > LONGEST_NAME or len(request.id) > LONGEST_NAME:
-            raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
     if len(frame.session) > LONGEST_NAME:
         raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
     return ClientFrame(requests, frame.session, frame.numbered, frame.acknowledged)
+
+
+def encode_client_frames(requests: Sequence[ClientRequest], largest: int) -> list[bytes]:
+    """Frames with a client's requests, none of which is larger than the largest one that the broker takes."""
+    if len(requests) <= MOST_IN_FRAME:
+        frame = pb.ClientFrame()
+        add = frame.requests.add
+        for item in requests:
+            add(
+                client=item.client,
+                number=item.number,
+                operation=item.operation,
+                id=item.id,
+                body=item.body,
+                published=item.published,
+            )
+        data = frame.SerializeToString()
+        if len(data) <= largest or len(requests) <= 1:
+            return [data]
+    return _halved(lambda half: encode_client_frames(half, largest), requests)
 
 
 def encode_first_frame(first: ClientFrame) -> bytes:
@@ -126,15 +168,18 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
         if len(frame.events) > MOST_IN_FRAME:
             raise TooManyItemsError(len(frame.events))
         outcomes = _OUTCOMES
-        events = [
-            ClientEvent(
-                outcomes[item.outcome], tuple(item.clients), item.number, item.id, (body := item.body), item.hops,
-                item.reason,
-                StreamPosition(item.position.stream, item.position.position) if item.HasField("position") else None,
-                () if body else _publications(item),
-            )
-            for item in frame.events
-        ]  # fmt: skip
+        events: list[ClientEvent] = []
+        for item in frame.events:
+            body, position = item.body, None
+            if item.HasField("position"):
+                position = StreamPosition(item.position.stream, item.position.position)
+            outcome, publications = outcomes[item.outcome], () if body else _publications(item)
+            events.append(
+                ClientEvent(
+                    outcome, tuple(item.clients), item.number, item.id, body, item.hops, item.reason,
+                    position, publications,
+                )
+            )  # fmt: skip
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
     welcome = None
@@ -145,7 +190,7 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
 
 def encode_broker_frame(frame: BrokerFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large; the last one acknowledges."""
-    parts = _split(_events_frame, frame.events, largest) if frame.events else []
+    parts = _event_frames(frame.events, largest) if frame.events else []
     if frame.welcome is not None:
         parts.append(_welcome_frame(frame.welcome))
     if frame.acknowledged:
@@ -193,42 +238,6 @@ def _probe(probe: pb.Probe) -> Probe:
     return Probe(probe.time, probe.echo if probe.HasField("echo") else None)
 
 
-def _message_frame(acknowledged: int, probe: Probe | None, messages: Sequence[Message]) -> bytes:
-    frame = pb.LinkFrame(acknowledged=acknowledged)
-    if probe is not None:
-        frame.probe.time = probe.time
-        if probe.echo is not None:
-            frame.probe.echo = probe.echo
-    add = frame.messages.add
-    for message in messages:
-        added = add(
-            kind=message.kind,
-            id=message.id,
-            body=message.body,
-            header=message.header,
-            hops=message.hops,
-            published=message.published,
-        )
-        if message.label:
-            added.label = message.label
-    return frame.SerializeToString()
-
-
-def _client_frame(requests: Sequence[ClientRequest]) -> bytes:
-    frame = pb.ClientFrame()
-    add = frame.requests.add
-    for item in requests:
-        add(
-            client=item.client,
-            number=item.number,
-            operation=item.operation,
-            id=item.id,
-            body=item.body,
-            published=item.published,
-        )
-    return frame.SerializeToString()
-
-
 def _welcome_frame(welcome: Welcome) -> bytes:
     return pb.BrokerFrame(
         welcome=pb.Welcome(
@@ -239,39 +248,35 @@ def _welcome_frame(welcome: Welcome) -> bytes:
     ).SerializeToString()
 
 
-def _events_frame(events: Sequence[ClientEvent]) -> bytes:
-    frame = pb.BrokerFrame()
-    add = frame.events.add
-    for item in events:
-        added = add(
-            outcome=item.outcome,
-            clients=item.clients,
-            number=item.number,
-            id=item.id,
-            body=item.body,
-            hops=item.hops,
-        )
-        if item.reason:
-            added.reason = item.reason
-        if item.position is not None:
-            added.position.stream, added.position.position = item.position.stream, item.position.position
-        for publication in item.publications:
-            added.publications.add(id=publication.id, body=publication.body)
-    return frame.SerializeToString()
-
-
-def _split(encode: Callable[[Sequence[_Item]], bytes], items: Sequence[_Item], largest: int) -> list[bytes]:
-    """Halves what is too large or too many; a single item travels alone whatever its size."""
-    if len(items) <= MOST_IN_FRAME:
-        data = encode(items)
-        if len(data) <= largest or len(items) <= 1:
+def _event_frames(events: Sequence[ClientEvent], largest: int) -> list[bytes]:
+    if len(events) <= MOST_IN_FRAME:
+        frame = pb.BrokerFrame()
+        add = frame.events.add
+        for item in events:
+            added = add(
+                outcome=item.outcome,
+                clients=item.clients,
+                number=item.number,
+                id=item.id,
+                body=item.body,
+                hops=item.hops,
+            )
+            if item.reason:
+                added.reason = item.reason
+            if item.position is not None:
+                added.position.stream, added.position.position = item.position.stream, item.position.position
+            for publication in item.publications:
+                added.publications.add(id=publication.id, body=publication.body)
+        data = frame.SerializeToString()
+        if len(data) <= largest or len(events) <= 1:
             return [data]
+    return _halved(lambda half: _event_frames(half, largest), events)
+
+
+def _halved(encode: Callable[[Sequence[_Item]], list[bytes]], items: Sequence[_Item]) -> list[bytes]:
+    """The frames of items that are too large or too many for one; a single item travels alone whatever its size."""
     middle = len(items) // 2
-    return _split(encode, items[:middle], largest) + _split(encode, items[middle:], largest)
-
-
-encode_client_frames: Callable[[Sequence[ClientRequest], int], list[bytes]] = partial(_split, _client_frame)
-"""Frames with a client's requests, none of which is larger than the largest one that the broker takes."""
+    return encode(items[:middle]) + encode(items[middle:])
 
 
 def _describe(error: DecodeError | KeyError) -> str:
