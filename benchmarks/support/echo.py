@@ -29,9 +29,10 @@ class _Echo(Duplex):
         super().__init__(stream, DueWrites())
         self._frames: list[bytes] = []
 
-    def on_frame(self, data: bytes) -> None:
+    def on_frame(self, data: bytes) -> bool:
         self._frames.append(data)
         self.wake()
+        return False
 
     def next_frames(self) -> Sequence[bytes]:
         frames, self._frames = self._frames, []

@@ -288,11 +288,11 @@ class _ClientStream(Duplex):
         self._first: Sequence[bytes] = ()
         self._reading: SlowReading | None = None if session.reads is None else SlowReading(session.reads)
 
-    def on_frame(self, data: bytes) -> None:
-        frame = decode_broker_frame(data)
-        if self.begun and self._reading is not None:
-            self._reading.take(frame, time.monotonic())
-            self._read_due(self._reading)
+    def on_frame(self, data: bytes) -> bool:
+        frame, reading = decode_broker_frame(data), self._reading
+        if self.begun and reading is not None:
+            reading.take(frame, time.monotonic())
+            self._read_due(reading)
         elif self.begun:
             self._session.receive(frame)
         elif frame.welcome is None:
@@ -301,10 +301,7 @@ class _ClientStream(Duplex):
             self._first = (self._session.begin(frame.welcome),)
             self.begun = True
             self.wake()
-
-    @property
-    def held_up(self) -> bool:
-        return self._reading is not None and self._reading.next_at is not None
+        return reading is not None and reading.next_at is not None
 
     async def ready(self) -> None:
         """Reads what has come, one by one; nothing further is taken from the connection meanwhile."""

@@ -64,7 +64,9 @@ class LinkStream(Duplex):
         session.link.on_waiting = self.wake
         self._set_timer()
 
-    def on_frame(self, data: bytes) -> None:
+    def on_frame(self, data: bytes) -> bool:
+        """Makes a neighbour that floods the link wait for its own messages, and for those that they lead to; one that
+        keeps to the window waits for the latter only."""
         session = self._session
         messages = session.received(self._number, decode_link_frame(data), time.monotonic_ns())
         if messages:
@@ -72,15 +74,10 @@ class LinkStream(Duplex):
             self._submit(messages)
         if session.frame_due or session.link.sendable:
             self.wake()
-
-    @property
-    def held_up(self) -> bool:
-        """Makes a neighbour that floods the link wait for its own messages, and for those that they lead to; one that
-        keeps to the window waits for the latter only."""
-        return self._waits or bool(self._unsubmitted) or self._session.unhandled > self._window
+        return self._waits or bool(self._unsubmitted) or session.unhandled > self._window
 
     async def ready(self) -> None:
-        while self.held_up:
+        while self._waits or self._unsubmitted or self._session.unhandled > self._window:
             if self._waits:
                 await self._wait_for_backlogs()
             elif self._unsubmitted and not self._service.waits(self._handler):

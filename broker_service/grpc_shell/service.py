@@ -69,22 +69,26 @@ class Service:
                 self._at_once -= len(messages)
                 self.submit(handler, messages)
 
-    def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
-        """Has messages of a sender handled, which came in together in `size` bytes; each sender has one `handler`."""
+    def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> bool:
+        """Has messages of a sender handled, which came in together in `size` bytes; each sender has one `handler`.
+
+        Returns what `holds` does.
+        """
         queue = self._queue
         if queue.work is None and not queue.pieces:  # handled at once, without the queue
             self._at_once += len(messages)
             if len(messages) == 1 and handler not in self._turns.senders:
                 handler(messages)  # no slice is shorter
-                return
+                return False
             self._turns.submit(handler, messages, size)
             if self._turns.waiting:
                 self._schedule_turn()
-            return
+            return handler in self._turns.senders
         rests = queue.next_done is None
         queue.submit(self._clock(), handler, messages, size)
         if rests:
             self._set_timer()
+        return self.holds(handler)
 
     def close(self) -> None:
         self._queue.clear()

@@ -61,7 +61,7 @@ class SessionStream(Duplex):
         """The frame that the stream begins with, until it is written."""
         self._timer: asyncio.TimerHandle | None = None
 
-    def on_frame(self, data: bytes) -> None:
+    def on_frame(self, data: bytes) -> bool:
         frame = decode_client_frame(data)
         if frame.session:
             self._broker.sessions.name(self.session, frame.session)
@@ -74,14 +74,13 @@ class SessionStream(Duplex):
             self._request_size = len(data) // len(frame.requests)
             if self._arrivals is not None:
                 self._arrivals.frames.append((time.monotonic_ns(), len(frame.requests)))
-            self._submit(frame.requests)
-
-    @property
-    def held_up(self) -> bool:
-        return bool(self._waits or self._unsubmitted or self.session.held or self._service.holds(self._handler))
+            held = self._submit(frame.requests)
+        else:
+            held = self._service.holds(self._handler)
+        return held or self._waits or bool(self._unsubmitted or self.session.held)
 
     async def ready(self) -> None:
-        while self.held_up:
+        while self._waits or self._unsubmitted or self.session.held or self._service.holds(self._handler):
             if self.session.held:
                 self._resumed.clear()
                 await self._resumed.wait()
@@ -99,13 +98,13 @@ class SessionStream(Duplex):
                 break
         self._waits = False
 
-    def _submit(self, requests: Sequence[ClientRequest]) -> None:
-        """Submits requests, as many as are submitted together, and keeps the others."""
+    def _submit(self, requests: Sequence[ClientRequest]) -> bool:
+        """Submits requests, as many as are submitted together, and keeps the others. Returns `Service.holds`."""
         most = max(1, _PART_BYTES // max(1, self._request_size))
         if len(requests) > BESIDE_BACKLOGS and has_backlog(self._links, None):
             most = min(most, BESIDE_BACKLOGS)
         part, self._unsubmitted = requests[:most], requests[most:]
-        self._service.submit(self._handler, part, self._request_size * len(part))
+        return self._service.submit(self._handler, part, self._request_size * len(part))
 
     def next_frames(self) -> Sequence[bytes]:
         welcome, self._welcome = self._welcome, ()

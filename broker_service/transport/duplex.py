@@ -101,18 +101,16 @@ class Duplex:
         """Timer of a write that waits for the time from which it is allowed."""
         self._rested = asyncio.Event()
 
-    def on_frame(self, data: bytes) -> None:
-        """Handles a frame that came in. Whatever it raises ends the stream."""
+    def on_frame(self, data: bytes) -> bool:
+        """Handles a frame that came in. Whatever it raises ends the stream.
+
+        Returns True when no further frame may be read before `ready` returns; what the other end sends waits there.
+        """
         raise NotImplementedError
 
     def next_frames(self) -> Sequence[bytes]:
         """The next frames to write; none when the stream may rest until `wake`. Whatever it raises ends the stream."""
         raise NotImplementedError
-
-    @property
-    def held_up(self) -> bool:
-        """True when no further frame may be read before `ready` returns; what the other end sends waits there."""
-        return False
 
     async def ready(self) -> None:
         """Returns once a further frame may be read."""
@@ -188,9 +186,9 @@ class Duplex:
                 while waiting and self._holding is None and not self._end.done():
                     if handled == 1:
                         begin = time.monotonic_ns()
-                    self.on_frame(waiting.popleft())
+                    held_up = self.on_frame(waiting.popleft())
                     handled += 1
-                    if self.held_up:
+                    if held_up:
                         self._hold()
                     elif handled >= _FRAMES_A_TURN or (begin and time.monotonic_ns() - begin >= SLICE_TIME):
                         self._next_turn = self._loop.call_soon(self._take_turn)

@@ -27,9 +27,8 @@ from broker_service.transport.frames import (
     unpadded,
     window_update,
 )
-from broker_service.transport.outgoing import Outgoing
 from broker_service.transport.status import RpcError
-from broker_service.transport.stream import RpcStream
+from broker_service.transport.stream import Outgoing, RpcStream
 
 CONNECTION_WINDOW = 1 << 30
 """Bytes that may be in flight on all streams of a connection, so that one that is not read does not stop the others."""
@@ -77,8 +76,17 @@ class FrameReader(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._rest = self._rest[self._begin :] + data if self._rest else data
         self._begin = 0
-        if self._next_turn is None:
-            self._take_turn()
+        if self._next_turn is not None:
+            return
+        try:
+            over = self._receive(self._rest)
+        except ProtocolError as error:
+            self._refused(error)
+            return
+        transport = self._transport
+        if over and transport is not None and not transport.is_closing():
+            transport.pause_reading()
+            self._next_turn = asyncio.get_running_loop().call_soon(self._take_turn)
 
     def _stop_reading(self) -> None:
         """Forgets what came in and is not handled."""
@@ -88,19 +96,19 @@ class FrameReader(asyncio.Protocol):
         self._rest, self._begin = b"", 0
 
     def _take_turn(self) -> None:
-        """Handles what came in, up to the end of a turn, after which the socket is read no more until the next one."""
+        """Handles what waits, up to the end of a turn; the socket is not read again before all is handled."""
         transport = self._transport
-        waited, self._next_turn = self._next_turn is not None, None
+        self._next_turn = None
         try:
             over = self._receive(self._rest)
         except ProtocolError as error:
             self._refused(error)
             return
-        if over and transport is not None and not transport.is_closing():
-            if not waited:
-                transport.pause_reading()
+        if transport is None or transport.is_closing():
+            return
+        if over:
             self._next_turn = asyncio.get_running_loop().call_soon(self._take_turn)
-        elif waited and not self._left_alone and transport is not None and not transport.is_closing():
+        elif not self._left_alone:
             transport.resume_reading()
 
     def _receive(self, data: bytes) -> bool:

@@ -1,13 +1,25 @@
-"""One end of a gRPC stream: messages are read in order, and written as far as the other end has room for them."""
+"""One end of a gRPC stream: messages are read in order, and written as far as the other end has room for them.
+
+The data of a connection's streams leave it by one `Outgoing`, within HTTP/2's windows and the room of the socket's
+buffer.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
+from h2 import events
+from h2.connection import H2Connection
+from h2.exceptions import ProtocolError
+from h2.settings import SettingCodes
+
+from broker_service.transport.allowance import Allowance
+from broker_service.transport.frames import DATA, LARGEST_WINDOW, pack_header, window_update
 from broker_service.transport.length_prefix import PREFIX_BYTES, MessageSplitter, pack_prefix, read_prefix
 from broker_service.transport.status import RpcError, StatusCode
 from record.callbacks import do_nothing
@@ -15,8 +27,12 @@ from record.callbacks import do_nothing
 STREAM_WINDOW = 1 << 20
 """Bytes that may be in flight on a stream before its reader takes them."""
 
-FIRST_WINDOW = 65_535
-"""Bytes that may be in flight before either end has said otherwise, by HTTP/2."""
+FIRST_WINDOW = (1 << 16) - 1
+"""Bytes that may be in flight, on a stream or a connection, before either end has said otherwise (RFC 9113, section
+6.9.2)."""
+
+_pack_headers: Final = struct.Struct(">HBBBLBI").pack
+"""Makes the header of a frame (`pack_header`) and the prefix of the message that is all of its data (`pack_prefix`)."""
 
 _ENLARGED_AFTER = 4
 """Part of the window, as its divisor, that is read before the other end's window is enlarged, because a frame for each
@@ -53,16 +69,6 @@ class Stream(Protocol):
         """
 
 
-class Carrier(Protocol):
-    """The connection of a stream."""
-
-    def send(self, stream: RpcStream, data: bytes) -> int:
-        """Sends as much of the data on a stream as there is room for. Returns the number of bytes."""
-
-    def enlarge_window(self, stream: RpcStream, size: int) -> None:
-        """Lets the other end send this many further bytes on a stream."""
-
-
 class RpcStream:
     """One end of a gRPC stream. At most one task reads, or one user takes, and at most one task writes, or one user
     sends.
@@ -72,7 +78,7 @@ class RpcStream:
     """
 
     def __init__(
-        self, carrier: Carrier, number: int, largest: int, peer: str, most_in_flight: int = STREAM_WINDOW
+        self, outgoing: Outgoing, number: int, largest: int, peer: str, most_in_flight: int = STREAM_WINDOW
     ) -> None:
         """`number` is HTTP/2's. `largest` is the length, in bytes, that no incoming message may exceed;
         `most_in_flight` are the bytes that may come before they are read."""
@@ -85,7 +91,7 @@ class RpcStream:
         """Set, to an `RpcError`, when the stream cannot be used any more."""
         self.on_arrival: Callable[[], None] = do_nothing
         """Called when a message, the end or an error has come."""
-        self._carrier = carrier
+        self._outgoing = outgoing
         self._most_in_flight = most_in_flight
         self._enlarged_after = most_in_flight // _ENLARGED_AFTER
         self._splitter = MessageSplitter(largest)
@@ -140,9 +146,22 @@ class RpcStream:
         """
         if self.begin_response is not None:
             self.begin_response()
-        data = pack_prefix(0, len(message)) + message
-        sent = self._carrier.send(self, data)
-        return sent == len(data) or self._send(data[sent:])
+        outgoing, number, length = self._outgoing, self.number, len(message)
+        size, transport = PREFIX_BYTES + length, outgoing.transport
+        if (
+            transport is None
+            or outgoing.paused
+            or size > self.window
+            or size > outgoing.window
+            or size > outgoing.http2.max_outbound_frame_size
+            or number not in outgoing.streams
+        ):
+            return self._send(pack_prefix(0, length) + message)
+        self.window -= size  # the message is one frame, as nearly all are
+        outgoing.window -= size
+        outgoing.allowance.data += size
+        transport.write(_pack_headers(size >> 8, size & 0xFF, DATA, 0, number, 0, length) + message)
+        return True
 
     # Called by the connection
 
@@ -188,7 +207,7 @@ class RpcStream:
 
     def _send(self, data: bytes) -> bool:
         """Sends data as far as there is room, and keeps the rest. Returns whether all of it is sent."""
-        while (sent := self._carrier.send(self, data)) < len(data):
+        while (sent := self._outgoing.send(self, data)) < len(data):
             data = data[sent:]
             if not sent:
                 self._unsent = data
@@ -198,7 +217,83 @@ class RpcStream:
 
     def _enlarge_window(self) -> None:
         size, self._consumed = self._consumed, 0
-        self._carrier.enlarge_window(self, size)
+        self._outgoing.enlarge_window(self, size)
+
+
+class WindowExceededError(ProtocolError):
+    """The other end made a window larger than HTTP/2 permits."""
+
+
+class Outgoing:
+    """The data that leaves one connection, on all of its streams."""
+
+    def __init__(self, http2: H2Connection, streams: dict[int, RpcStream], allowance: Allowance) -> None:
+        """`streams` are the open ones, by HTTP/2's number; `allowance` grows with the data."""
+        self.transport: asyncio.Transport | None = None
+        """The socket, once the connection is made."""
+        self.paused = False
+        """True while the socket's buffer is full."""
+        self.blocked: dict[int, RpcStream] = {}
+        """Streams that had no room for all they wanted to send, in the order in which they are tried again."""
+        self.streams = streams
+        self.allowance = allowance
+        self.http2 = http2
+        self.window = FIRST_WINDOW
+        """Bytes that may be sent on all streams."""
+
+    def send(self, stream: RpcStream, data: bytes) -> int:
+        """Sends as much of the data on a stream as there is room for. Returns the number of bytes.
+
+        Raises `RpcError` when the stream has ended.
+        """
+        transport = self.transport
+        if stream.number not in self.streams or transport is None:
+            raise stream.error or RpcError(StatusCode.UNAVAILABLE, "the other end has ended the call")
+        size = 0 if self.paused else min(len(data), stream.window, self.window, self.http2.max_outbound_frame_size)
+        if size <= 0:
+            self.blocked[stream.number] = stream
+            return 0
+        stream.window -= size
+        self.window -= size
+        self.allowance.data += size
+        header = pack_header(size >> 8, size & 0xFF, DATA, 0, stream.number)
+        transport.write(header + (data if size == len(data) else data[:size]))
+        return size
+
+    def enlarge_window(self, stream: RpcStream, size: int) -> None:
+        """Lets the other end send this many further bytes on a stream."""
+        if stream.number in self.streams and self.transport is not None:
+            self.transport.write(window_update(stream.number, size))
+
+    def enlarge(self, number: int, increment: int) -> None:
+        """The other end enlarges the window of a stream, or of the connection for number 0."""
+        if not number:
+            self.window += increment
+            if self.window > LARGEST_WINDOW:
+                raise WindowExceededError("the window of the connection")
+            self.make_room()
+        elif (stream := self.streams.get(number)) is not None:
+            stream.window += increment
+            if stream.window > LARGEST_WINDOW:
+                raise WindowExceededError(f"the window of stream {number}")
+            self.blocked.pop(number, None)
+            stream.make_room()
+
+    def settings_changed(self, event: events.RemoteSettingsChanged) -> None:
+        """The other end changes the window that streams begin with, and that of all open ones by as much."""
+        changed = event.changed_settings.get(SettingCodes.INITIAL_WINDOW_SIZE)
+        if changed is not None:
+            for stream in self.streams.values():
+                stream.window += changed.new_value - (changed.original_value or 0)
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Has streams send what there was no room for, each once and as long as there is room."""
+        blocked = self.blocked
+        for _ in range(len(blocked)):
+            if self.paused or self.window <= 0 or not blocked:
+                return
+            blocked.pop(next(iter(blocked))).make_room()
 
 
 def _resolve(waiting: asyncio.Future[None]) -> None:

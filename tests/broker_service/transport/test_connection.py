@@ -19,9 +19,8 @@ from broker_service.transport.channel import Call, ClientConnection
 from broker_service.transport.connection import _MOST_UNSENT
 from broker_service.transport.frames import HEADER_BYTES, LARGEST_WINDOW, end_of_data, window_update
 from broker_service.transport.methods import SESSION
-from broker_service.transport.outgoing import FIRST_WINDOW
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
-from broker_service.transport.stream import STREAM_WINDOW
+from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW
 
 LARGEST = 1000
 REQUEST = (

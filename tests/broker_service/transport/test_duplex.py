@@ -66,13 +66,14 @@ class Echo(Duplex):
         self.all_in = asyncio.Event()
         """Set when a frame "9" came in."""
 
-    def on_frame(self, data: bytes) -> None:
+    def on_frame(self, data: bytes) -> bool:
         if data == b"bad":
             raise ValueError("bad frame")
         self.waiting += data
         if data == b"9":
             self.all_in.set()
         self.wake()
+        return False
 
     def next_frames(self) -> Sequence[bytes]:
         data, self.waiting = self.waiting, b""
@@ -111,9 +112,10 @@ class Reader(Duplex):
         self.frames: list[bytes] = []
         self._seconds = seconds
 
-    def on_frame(self, data: bytes) -> None:
+    def on_frame(self, data: bytes) -> bool:
         self.frames.append(data)
         time.sleep(self._seconds)
+        return False
 
     def next_frames(self) -> Sequence[bytes]:
         return ()
@@ -259,7 +261,9 @@ async def test_writes_are_paced() -> None:
 
 async def test_what_holding_up_raises_ends_the_stream() -> None:
     class HeldUp(Echo):
-        held_up = True
+        def on_frame(self, data: bytes) -> bool:
+            super().on_frame(data)
+            return True
 
         async def ready(self) -> None:
             raise ValueError("cannot go on")
