@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from broker_service.client_library.client_requests import SessionLimits, TooLargeError
 from broker_service.client_library.client_session import ClientSession
@@ -52,6 +52,8 @@ counted."""
 REJECTIONS_KEPT = 10_000
 """Rejected publications, the latest, whose reasons a client keeps."""
 
+
+_NOTIFIED: Final = Outcome.NOTIFIED  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
 _log = logging.getLogger(__name__)
 
@@ -190,9 +192,25 @@ class Session:
         self.malformed += 1
 
     def _on_event(self, event: ClientEvent) -> None:
-        if event.outcome is Outcome.NOTIFIED:
-            self._on_notification(event)
+        if event.outcome is not _NOTIFIED:
+            self._on_other_event(event)
             return
+        notification: Notification | Detection
+        place = SessionPlace(event.number, self.transport.connections) if event.number else None
+        try:
+            if event.publications:
+                notification = _detection(event, place)
+            else:
+                content = decode_publication(event.body)
+                notification = Notification(event.id, content, event.hops, event.position, place=place)
+        except ContentError as error:
+            self._note_malformed(event, error)
+            return
+        for id in event.clients:
+            if (client := self._clients.get(id)) is not None:
+                client.notify(notification)
+
+    def _on_other_event(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.LOST:
             if event.position is not None and (client := self._clients.get(event.clients[0])) is not None:
                 client.lose(LostRange(event.position.stream, event.position.position, event.number))
@@ -216,22 +234,6 @@ class Session:
     def _on_down(self) -> None:
         for client in self._clients.values():
             client.starts.begin_anew()
-
-    def _on_notification(self, event: ClientEvent) -> None:
-        notification: Notification | Detection
-        place = SessionPlace(event.number, self.transport.connections) if event.number else None
-        try:
-            if event.publications:
-                notification = _detection(event, place)
-            else:
-                content = decode_publication(event.body)
-                notification = Notification(event.id, content, event.hops, event.position, place=place)
-        except ContentError as error:
-            self._note_malformed(event, error)
-            return
-        for id in event.clients:
-            if (client := self._clients.get(id)) is not None:
-                client.notify(notification)
 
 
 def _detection(event: ClientEvent, place: SessionPlace | None) -> Detection:

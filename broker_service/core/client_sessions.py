@@ -24,6 +24,7 @@ from broker_service.core.session import Client, Session, SessionNames
 from broker_service.core.surroundings import Surroundings
 from broker_service.language import ContentError
 from broker_service.messages import (
+    ACKNOWLEDGED_AT_ONCE,
     OPERATION_KINDS,
     SUBSCRIBING,
     ClientRequest,
@@ -110,11 +111,19 @@ class ClientSessions:
                 gate.keep(session, requests[position:])
                 break
             try:
-                self.carry_out(session, request)
+                try:
+                    client = session.clients.get(request.client)
+                    if client is not None and request.operation is _PUBLISH:
+                        self.publish(client, request)
+                    else:
+                        self.carry_out(session, request)
+                except RejectedError as error:
+                    self._reject(session, request, error)
             except (Exception, EndlessCallError) as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion, request.operation.name.lower()) from error
-        session.plan_acknowledgement(self._clock())
+        if session.wake_at is None or session.handled - session.acknowledged >= ACKNOWLEDGED_AT_ONCE:
+            session.plan_acknowledgement(self._clock())
 
     def resume(self, session: Session) -> None:
         """Handles the requests that a session has held back, unless publishers are held again."""
@@ -122,20 +131,17 @@ class ClientSessions:
             self.handle(session, self._gate.take(session))
 
     def carry_out(self, session: Session, request: ClientRequest) -> None:
-        """Carries out an operation of one of the session's clients, or rejects it."""
-        try:
-            if request.operation is Operation.ATTACH:
-                self._attach(session, request)
-                return
-            client = session.clients.get(request.client)
-            if client is None:
-                raise RejectedError(f"client {request.client!r} is not attached to this session")
-            if request.operation is _PUBLISH:
-                self.publish(client, request)
-            else:
-                self._declare(client, request)
-        except RejectedError as error:
-            self._reject(session, request, error)
+        """Carries out an operation of one of the session's clients other than a publication.
+
+        Raises `RejectedError`, for a publication of a client that is not attached, too.
+        """
+        if request.operation is Operation.ATTACH:
+            self._attach(session, request)
+            return
+        client = session.clients.get(request.client)
+        if client is None:
+            raise RejectedError(f"client {request.client!r} is not attached to this session")
+        self._declare(client, request)
 
     def publish(self, client: Client, request: ClientRequest) -> None:
         """Publications are recorded as `Neighbours.receive` records messages; a rejected one did not reach the router.

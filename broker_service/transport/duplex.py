@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from broker_service.links.pacing import Pace
@@ -91,7 +92,7 @@ class Duplex:
         """True when `next_frames` is to be called."""
         self._writable = False
         """True while the stream runs and has room."""
-        self._unwritten: Sequence[bytes] = ()
+        self._unwritten: deque[bytes] = deque()
         """Frames that the stream had no room for."""
         self._pace: Pace | None = Pace(time.monotonic_ns())
         """Pace of writes; None where the subclass sets `_write_at` itself."""
@@ -242,31 +243,32 @@ class Duplex:
         self._woken = False
         try:
             self._due_writes.before()
-            if frames := self.next_frames():
-                self._send(frames)
+            frames, send = self.next_frames(), self._stream.send
+            for number, frame in enumerate(frames, 1):
+                if not send(frame):
+                    self._writable = False
+                    self._unwritten.extend(frames[number:])
+                    break
+            if frames and self._pace is not None:
+                self._write_at = self._pace.take(time.monotonic_ns())
         except Exception as error:
             self._finish(error)
         if self._writable and not self._woken:
             self._rested.set()
 
-    def _send(self, frames: Sequence[bytes]) -> None:
-        send = self._stream.send
-        for number, frame in enumerate(frames, 1):
-            if not send(frame):
-                self._writable, self._unwritten = False, frames[number:]
-                return
-        if self._pace is not None:
-            self._write_at = self._pace.take(time.monotonic_ns())
-
     def _write_rest(self) -> None:
-        """Writes the frames that the stream had no room for."""
+        """Writes the frames that the stream had no room for, and then the next ones."""
         if self._writable or self._end.done():
             return
-        self._writable = True
+        unwritten, send = self._unwritten, self._stream.send
         try:
-            self._send(self._unwritten)
+            while unwritten:
+                if not send(unwritten.popleft()):
+                    return
         except Exception as error:
             self._finish(error)
+            return
+        self._writable = True
         self._write()
 
     def _end_pause(self) -> None:

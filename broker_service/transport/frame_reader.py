@@ -113,7 +113,7 @@ class FrameReader(asyncio.Protocol):
 
     def _receive(self, data: bytes) -> bool:
         """Handles complete frames, and returns whether a turn ended before all were. Raises `ProtocolError`."""
-        begin, left, ends = self._begin, TURN, 0
+        begin, left, ends, allowance = self._begin, TURN, 0, self._allowance
         if self._preface:
             begin += self._receive_preface(data)
         while len(data) - begin >= HEADER_BYTES:
@@ -128,23 +128,30 @@ class FrameReader(asyncio.Protocol):
                 raise FrameTooLargeError(f"a frame of {length} bytes")
             if end > len(data):
                 break
-            if kind == DATA and (stream := self.streams.get(number)) is not None:
-                frame = data[content:end]
-                messages = self._receive_data(stream, unpadded(frame) if flags & PADDED else frame, length)
-                left -= DATA_COST + messages // MESSAGES_A_UNIT
-                if messages and end < len(data):
-                    ends = ends or time.monotonic_ns() + SLICE_TIME
-                    left = left if time.monotonic_ns() < ends else 0
-                if flags & END_STREAM:
-                    self._receive_odd(end_of_data(number))
-            else:
-                cost = cost_of(kind, length, len(self.streams))
-                left -= cost
-                self._allowance.spend(cost)
-                if kind == WINDOW_UPDATE and length == INCREMENT_BYTES:
-                    self.outgoing.enlarge(number, read_increment(data, content))
-                else:
-                    self._receive_odd(data[begin:end])
+            if kind != DATA or (stream := self.streams.get(number)) is None:
+                left -= self._receive_other(kind, length, number, data[begin:end])
+                begin = end
+                continue
+            frame, messages = data[content:end], 0
+            allowance.data += length
+            if not length:
+                allowance.spend(DATA_COST)
+            self._unreturned += length
+            if self._unreturned > CONNECTION_WINDOW // 2 and self._transport is not None:
+                self._transport.write(window_update(0, self._unreturned))
+                self._unreturned = 0
+            try:
+                messages = stream.receive(unpadded(frame) if flags & PADDED else frame, length)
+            except RpcError as error:
+                self._refuse(stream, error)
+            if (beyond := messages - length // LEAST_MESSAGE) > 0:
+                allowance.spend(beyond)
+            left -= DATA_COST + messages // MESSAGES_A_UNIT
+            if messages and end < len(data):
+                ends = ends or time.monotonic_ns() + SLICE_TIME
+                left = left if time.monotonic_ns() < ends else 0
+            if flags & END_STREAM:
+                self._receive_odd(end_of_data(number))
             begin = end
         self._rest, self._begin = data[begin:], 0
         return False
@@ -156,27 +163,15 @@ class FrameReader(asyncio.Protocol):
         self._receive_odd(data[:size])
         return size
 
-    def _receive_data(self, stream: RpcStream, data: bytes, size: int) -> int:
-        """Handles data that occupies `size` bytes of the windows. Returns the number of messages that they complete."""
-        allowance = self._allowance
-        if size:
-            allowance.data += size
+    def _receive_other(self, kind: int, length: int, number: int, frame: bytes) -> int:
+        """Handles a frame that brings no data of an open stream. Returns its cost."""
+        cost = cost_of(kind, length, len(self.streams))
+        self._allowance.spend(cost)
+        if kind == WINDOW_UPDATE and length == INCREMENT_BYTES:
+            self.outgoing.enlarge(number, read_increment(frame, HEADER_BYTES))
         else:
-            allowance.spend(DATA_COST)
-        self._unreturned += size
-        if self._unreturned > CONNECTION_WINDOW // 2 and self._transport is not None:
-            self._transport.write(window_update(0, self._unreturned))
-            self._unreturned = 0
-        if stream.error is not None:
-            return 0
-        try:
-            messages = stream.receive(data, size)
-        except RpcError as error:
-            self._refuse(stream, error)
-            return 0
-        if (beyond := messages - size // LEAST_MESSAGE) > 0:
-            allowance.spend(beyond)
-        return messages
+            self._receive_odd(frame)
+        return cost
 
     # Done by the connection
 

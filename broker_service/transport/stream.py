@@ -166,11 +166,13 @@ class RpcStream:
     # Called by the connection
 
     def receive(self, data: bytes, size: int) -> int:
-        """Takes bytes that came in and occupy `size` bytes of the window. Returns the number of messages that they
-        complete.
+        """Takes bytes that came in and occupy `size` bytes of the window; a broken stream ignores them. Returns the
+        number of messages that they complete.
 
         Raises `RpcError` as the splitter, and when they exceed the window.
         """
+        if self.error is not None:
+            return 0
         self._consumed += size
         if self._consumed > self._most_in_flight:
             raise RpcError(StatusCode.INTERNAL, "more data than the window has room for")

@@ -74,8 +74,7 @@ PUBLICATION: Sequence[Process] = (
         (
             Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_submit"),
             Step(f"{_SHELL}.session_stream.SessionStream._handle", "calls the core when it is served"),
-            Step(f"{_SESSIONS}.handle", "takes the operations in order", "carry_out"),
-            Step(f"{_SESSIONS}.carry_out", "carries it out or rejects it"),
+            Step(f"{_SESSIONS}.handle", "takes the operations in order"),
             Step(f"{_SESSIONS}.publish", "checks it against the advertisements"),
             Step(f"{_TID}.router.TidRouter.publish", "calls the rules for publications"),
             Step(f"{_TID}.publications.Publications.publish", "the one match; next hops and clients", "Deliver"),
@@ -106,7 +105,7 @@ PUBLICATION: Sequence[Process] = (
         "subscriber's client",
         (
             Step(f"{_CLIENT}.client_session.ClientSession.receive", "decodes the frame", "receive"),
-            Step(f"{_CLIENT}.client.Session._on_notification", "decodes the content"),
+            Step(f"{_CLIENT}.client.Session._on_event", "decodes the content"),
             Step(f"{_CLIENT}.client.Client.notify", "the application iterates over it", "put"),
         ),
     ),

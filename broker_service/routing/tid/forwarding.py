@@ -180,7 +180,8 @@ class Copies:
         hops, published = message.hops + 1, message.published
         sends: list[Send] = []
         for neighbour, header in self._copies.items():
-            for encoded in encoded_parts(header):
+            whole = encode_header(header)
+            for encoded in (whole,) if len(whole) <= MOST_DESTINATION_BYTES else encoded_parts(header):
                 copy = Message(message.kind, message.id, message.body, encoded, hops, "", published)
                 sends.append(Send(neighbour, copy))
         return sends

@@ -28,7 +28,6 @@ that built it was a race, so in a quiet overlay it is the fastest route. Shorter
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 
 from broker_service.language import Publication
@@ -39,8 +38,8 @@ from broker_service.routing.tid.common_routes import CommonRoutes
 from broker_service.routing.tid.forwarding import Copies, Forwarding
 from broker_service.routing.tid.messages import decode_publish
 from broker_service.routing.tid.options import TidOptions
-from broker_service.routing.tid.routes import Arrival, Routes, TreeId
-from broker_service.routing.tid.tables import Group, PublicationRoutingTable, SubscriptionRow
+from broker_service.routing.tid.routes import Arrival, Routes
+from broker_service.routing.tid.tables import PublicationRoutingTable, SubscriptionRow
 
 _number_of = attrgetter("number")
 
@@ -62,18 +61,30 @@ class Publications:
         self._matching = matching
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
-        """Rule 3: the one match, and the first hop."""
-        matches = self._matching.match_decoded(message.id, publication)
+        """Rule 3: the one match, and the first hop, for which subscriptions are grouped by client."""
         clients: dict[ClientId, None] = {}
-        remote: list[SubscriptionRow] = []
-        for entry in matches:
+        longest: dict[Routes, int] = {}
+        groups: dict[tuple[str, ClientId], list[SubscriptionRow]] = {}
+        for entry in self._matching.match_decoded(message.id, publication):
             if entry.local:
                 clients[entry.client] = None
-            else:
-                remote.append(entry)
+                continue
+            routes = entry.routes
+            if routes not in longest:
+                longest[routes] = self._forwarding.longest(routes, advertisement)
+            if longest[routes]:
+                groups.setdefault((entry.home_name, entry.client), []).append(entry)
         actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
-        if remote:
-            actions += self._forward_first(message, advertisement, remote)
+        if groups:
+            copies = Copies(self._forwarding, Arrival(advertisement, max(longest.values()), None))
+            common: CommonRoutes | None = None
+            for (home, _client), entries in groups.items():
+                routes = entries[0].routes
+                if len(entries) > 1:
+                    common = common or CommonRoutes(advertisement)
+                    routes = common.to(entries)
+                copies.add(routes, home, tuple(map(_number_of, entries)))
+            actions += copies.sends(message)
         return actions
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
@@ -83,7 +94,13 @@ class Publications:
         actions: list[Action] = []
         here = destinations.pop(self._home_name, None)
         if here:
-            actions.append(Deliver(self._subscribers(here), message))
+            own = self._subscriptions.by_home.get(self._home_name, {})  # without those withdrawn in the meantime
+            clients: dict[ClientId, None] = {}
+            for group in here:
+                for number in group:
+                    if number in own:
+                        clients[own[number].client] = None
+            actions.append(Deliver(tuple(clients), message))
         if destinations:
             copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
             common: CommonRoutes | None = None
@@ -102,33 +119,3 @@ class Publications:
                     self._report_dropped(message, f"no route to {missed} subscribers at {home}")
             actions += copies.sends(message)
         return actions
-
-    def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
-        """The clients whose subscriptions these are, without those withdrawn in the meantime."""
-        known = self._subscriptions.by_home.get(self._home_name, {})
-        clients: dict[ClientId, None] = {}
-        for group in groups:
-            for number in group:
-                if number in known:
-                    clients[known[number].client] = None
-        return tuple(clients)
-
-    def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionRow]) -> Actions:
-        """Forwards from the publisher's broker, which groups subscriptions by client and sets the hop budget."""
-        longest: dict[Routes, int] = {}
-        groups: dict[tuple[str, ClientId], list[SubscriptionRow]] = {}
-        for entry in matches:
-            routes = entry.routes
-            if routes not in longest:
-                longest[routes] = self._forwarding.longest(routes, tid)
-            if longest[routes]:
-                groups.setdefault((entry.home_name, entry.client), []).append(entry)
-        copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
-        common: CommonRoutes | None = None
-        for (home, _client), entries in groups.items():
-            routes = entries[0].routes
-            if len(entries) > 1:
-                common = common or CommonRoutes(tid)
-                routes = common.to(entries)
-            copies.add(routes, home, tuple(map(_number_of, entries)))
-        return copies.sends(message)

@@ -127,8 +127,8 @@ def subscriptions_are_confirmed_so_late_that_little_is_owed() -> None:
         else:
             original(self, session, request)
 
-    def carry_out(original, self, session, request):
-        original(self, session, request)
+    def carry_out(original, self, asker, request):
+        original(self, asker, request)
         for held in waiting.copy():
             held[0] += 1
             if held[0] > 90:
@@ -138,6 +138,7 @@ def subscriptions_are_confirmed_so_late_that_little_is_owed() -> None:
 
     around(ClientSessions, "_confirm", confirm)
     around(ClientSessions, "carry_out", carry_out)
+    around(ClientSessions, "publish", carry_out)
     plants.forgets_to_notify(TidRouter)
 
 
