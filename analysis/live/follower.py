@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from analysis.live.frames import ShownPhase, State
+from analysis.live.journeys import JourneySample
+from analysis.live.lines import LogReading, wanted_lines
 from analysis.live.tally import VariantTally
 from analysis.run_files.clocks import HostClock, clocks_of
 from analysis.run_files.logs import scenario_time
@@ -25,26 +26,23 @@ _MOST_AT_ONCE = 8 << 20
 """Bytes of one log that a look reads, so that looks at large logs show progress."""
 
 
-@dataclass(slots=True)
-class _Log:
-    """A log file, as far as it was read."""
-
-    offset: int = 0
-
-
 class Follower:
     """The state of a run's page, kept up to date by looks at its directory."""
 
     def __init__(self, run: Path) -> None:
         self.version = 0
         self._run = run
-        self._logs: dict[str, _Log] = {}
+        self._logs: dict[str, LogReading] = {}
         self._tallies: dict[str, VariantTally] = {}
         self._manifest: Manifest | None = None
         self._manifest_written = (0, 0, 0)
         """Time, inode and size of the manifest that was read."""
         self._clocks: Mapping[str, HostClock] = {}
         """The clocks of log files of other hosts, whose logs come with the manifest that compares their clocks."""
+        self._samples: dict[bytes, JourneySample] = {}
+        """The publications of each variant that are shown on their ways."""
+        self._sites = False
+        """True for a run with sites of clients."""
         self._over = False
         self._decode = msgspec.json.Decoder(TraceRecord).decode
 
@@ -104,6 +102,7 @@ class Follower:
             self._manifest = read(self._run)
             self._manifest_written = written
             self._clocks = clocks_of(self._manifest)
+            self._sites = any(record.sites is not msgspec.UNSET for record in self._manifest.variants)
         for record in () if self._manifest is None else self._manifest.variants:
             if record.name in self._tallies:
                 self._tallies[record.name].phases = _phases(record)
@@ -120,6 +119,7 @@ class Follower:
             tally = VariantTally(variant, overlay, moving, record.time_dilation, self.version, sites=sites)
             tally.phases = _phases(record)
             self._tallies[variant] = tally
+            self._samples[variant.encode()] = tally.journeys
         return self._tallies.get(variant)
 
     def _read_log(self, path: Path) -> int | None:
@@ -127,7 +127,7 @@ class Follower:
 
         Returns the time of the last record where the log has more to read, and None where it has not.
         """
-        log = self._logs.setdefault(path.name, _Log())
+        log = self._logs.setdefault(path.name, LogReading())
         try:
             with open_log(path) as file:
                 file.seek(log.offset)
@@ -137,7 +137,7 @@ class Follower:
         whole = read[: read.rfind(b"\n") + 1]
         log.offset += len(whole)
         last, clock = 0, self._clocks.get(path.name)
-        for line in whole.splitlines():
+        for line in wanted_lines(whole, log, self._samples, sites=self._sites):
             try:
                 record = self._decode(line)
             except msgspec.DecodeError:
@@ -147,6 +147,7 @@ class Follower:
             last = record.time
             if (tally := self._tally(record.variant)) is not None:
                 tally.add(record)
+                log.gauged = log.gauged or record.sent is not None
         return last if len(read) == _MOST_AT_ONCE and whole else None
 
 

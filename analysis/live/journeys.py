@@ -14,6 +14,7 @@ from analysis.live.frames import Followed, Visit
 from record.log import TraceRecord
 
 _MICROSECONDS = 6
+_ANY_HASH = 2**32
 
 
 class JourneySample:
@@ -24,6 +25,8 @@ class JourneySample:
         """Time and sender of the first arrival, by publication and broker."""
         self._largest = (0, "")
         """The largest hash in the sample, with its publication."""
+        self.largest_hash = _ANY_HASH
+        """The hash up to which publications are in the sample; any before that has so many."""
 
     def add(self, received: TraceRecord) -> None:
         """Adds a publication's arrival at a broker, unless the sample is full of others."""
@@ -37,6 +40,8 @@ class JourneySample:
                 del self._arrivals[self._largest[1]]
             arrivals = self._arrivals[publication] = {}
             self._largest = max((crc32(name.encode()), name) for name in self._arrivals)
+            if len(self._arrivals) == MOST_SAMPLED:
+                self.largest_hash = self._largest[0]
         arrival = received.time, received.peer or ""
         arrivals[received.node] = min(arrivals.get(received.node, arrival), arrival)
 

@@ -17,6 +17,7 @@ from functools import partial
 from analysis.live.due import OPERATIONS, DueNotifications
 from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, Strike
 from analysis.live.journeys import JourneySample
+from analysis.live.sent import SentMessages
 from analysis.live.sites import NO_SITE, SiteCounts, SitesOfVariant
 from analysis.live.ways import ways_of
 from analysis.run_files.logs import scenario_time
@@ -32,6 +33,8 @@ LAG = 2 * SECOND
 """Nodes write what they log within less than this, as a rule."""
 _CLASS = math.log(1.02)
 _OF_CLIENTS = OPERATIONS | {Event.PUBLISH, Event.NOTIFIED}
+_NO_WORK = 0, 0, 0
+"""The last gauge of a broker that has written none."""
 _PLACES = 4
 """Decimals of coordinates."""
 _MILLISECONDS = 3
@@ -65,7 +68,7 @@ class _Second:
             arrived=self.arrived,
             median_ms=_percentile(self.delays, 0.5),
             most_ms=_percentile(self.delays, 0.95),
-            sent=sorted(self.sent.items()),
+            sent=sorted((link, messages) for link, messages in self.sent.items() if messages),
             queues=sorted((link, waiting) for link, (_, waiting) in self.queues.items()),
             work=sorted(self.work.items()),
             strikes=[strike for _, strike in sorted(self.strikes, key=lambda found: (found[0], found[1].place))],
@@ -123,7 +126,8 @@ class VariantTally:
         self._clients: list[TraceRecord] = []
         self._newest = 0
         self._due = DueNotifications(self._owe, self._arrive)
-        self._journeys = JourneySample()
+        self._sent = SentMessages(self._at, self._count_sent)
+        self.journeys = JourneySample()
         self._over = False
 
     def look(self, version: int) -> None:
@@ -137,13 +141,14 @@ class VariantTally:
         if (site := self._sites.of(record)) != NO_SITE:
             self._sites.count(record, site, self._second(record.time).sites[site])
         if event is Event.SENT:
-            self._second(record.time).sent[self._link(record.node, record.peer or "")] += 1
+            self._sent.add_record(record)
         elif event is Event.RECEIVED:
             if record.kind == Event.PUBLISH:
-                self._journeys.add(record)
-        elif event is Event.QUEUE and record.peer is not None and record.queue is not None:
-            link, second = self._link(record.node, record.peer), self._second(record.time)
-            second.queues[link] = max(second.queues.get(link, (0, 0)), (record.time, record.queue or 0))
+                self.journeys.add(record)
+        elif event is Event.QUEUE and record.peer is not None:
+            self._add_queue(record, record.peer)
+        elif event is Event.STARTED:
+            self._sent.start(record.node)
         elif event is Event.LOAD:
             self._add_load(record)
         elif event in FAULT_CHANGES or event in LINK_CHANGES:
@@ -182,7 +187,7 @@ class VariantTally:
             overlay=overlay if self._drawn_at > since else None,
             phases=self.phases,
             frames=[self._seconds[at].frame(at) for at in changed],
-            followed=self._journeys.followed(self._number, self._seconds_of_one) if self._over else [],
+            followed=self.journeys.followed(self._number, self._seconds_of_one) if self._over else [],
         )
 
     def _add_client(self, record: TraceRecord) -> None:
@@ -190,6 +195,17 @@ class VariantTally:
             self._second(record.time).published += 1
         elif record.event is Event.NOTIFIED:
             self._second(record.time).notified += 1
+
+    def _add_queue(self, gauge: TraceRecord, neighbour: str) -> None:
+        if gauge.sent is not None:
+            former, _, _ = self._work.get(gauge.node, _NO_WORK)
+            self._sent.add_gauge(gauge, former)
+        if gauge.queue is not None:
+            link, second = self._link(gauge.node, neighbour), self._second(gauge.time)
+            second.queues[link] = max(second.queues.get(link, (0, 0)), (gauge.time, gauge.queue))
+
+    def _count_sent(self, at: int, sender: str, receiver: str, messages: int) -> None:
+        self._second_at(at).sent[self._link(sender, receiver)] += messages
 
     def _add_load(self, record: TraceRecord) -> None:
         """Work since the last gauge of the same incarnation, as a share of the time between the two."""
@@ -211,7 +227,12 @@ class VariantTally:
         return scenario_time(time, self._dilation) // SECOND
 
     def _second(self, time: int) -> _Second:
-        second = self._seconds.setdefault(self._at(time), _Second())
+        return self._second_at(self._at(time))
+
+    def _second_at(self, at: int) -> _Second:
+        second = self._seconds.get(at)
+        if second is None:
+            second = self._seconds[at] = _Second()
         second.version = self._version
         return second
 

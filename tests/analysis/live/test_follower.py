@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +16,14 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.live.follower import Follower
 from analysis.live.frames import ShownVariant, State, Strike
+from analysis.live.tally import VariantTally
 from analysis.pipeline import analyze
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record import manifest
 from record.figures import Figure
 from record.files import LOGS, MANIFEST
+from record.log import TraceRecord
 from record.manifest import HostRecord
 from scenario.loading import load_text
 
@@ -72,6 +77,52 @@ def test_the_page_counts_what_the_judge_counts(run: Path) -> None:
         assert {(names[a], names[b]) for a, b in shown.overlay.links} == {
             (f"B{a}", f"B{b}") for a in range(1, 5) for b in range(1, 5) if abs(a - b) in (1, 3)
         }
+
+
+def test_gauges_tell_what_each_link_carried_in_each_second_as_records_of_messages_do(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path, dirs_exist_ok=True)
+    recorded = 0
+    for log in (tmp_path / LOGS).iterdir():
+        lines = log.read_text().splitlines(keepends=True)
+        recorded += sum('"event":"sent"' in line for line in lines)
+        log.write_text("".join(line for line in lines if '"event":"queue"' not in line or '"queue":' in line))
+        log.write_text(
+            re.sub(r'"event":"queue"(.*),"bytes":\d+(.*),"sent":\d+', r'"event":"queue"\1\2', log.read_text())
+        )
+        assert '"sent":' not in log.read_text()
+    by_gauges, by_records = carried(finished(run)), carried(finished(tmp_path))
+    assert by_gauges == by_records
+    assert sum(by_gauges.values()) == recorded > 400
+
+
+def carried(state: State) -> dict[tuple[str, int, int], int]:
+    """The messages, by variant, second and link."""
+    return {
+        (variant.name, frame.at, link): messages
+        for variant in state.variants
+        for frame in variant.frames
+        for link, messages in frame.sent
+    }
+
+
+def test_messages_of_a_log_with_gauges_are_not_decoded(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those of its first second, in which it is not known yet that gauges come."""
+    decoded = Counter[str]()
+    add = VariantTally.add
+
+    def count(tally: VariantTally, record: TraceRecord) -> None:
+        decoded[record.event] += 1
+        add(tally, record)
+
+    monkeypatch.setattr(VariantTally, "add", count)
+    finished(run)
+    written = Counter(
+        record["event"] for log in (run / LOGS).iterdir() for record in map(json.loads, log.read_bytes().splitlines())
+    )
+    assert decoded["sent"] < 0.1 * written["sent"]
+    assert decoded["received"] < 0.5 * written["received"]
+    assert decoded["delivered"] == decoded["matched"] == 0
+    assert (decoded["notified"], decoded["publish"]) == (written["notified"], written["publish"])
 
 
 def test_frames_are_by_the_scenarios_second_and_faults_strike_in_theirs(run: Path) -> None:
