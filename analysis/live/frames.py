@@ -61,7 +61,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     most_ms: float | None = None
     """The delay that 95% of those that arrived do not exceed. None without any."""
     sent: list[tuple[int, int]] = []
-    """Numbers of directed links, and the messages that left for each, as brokers' gauges tell (`analysis.live.sent`)."""
+    """Numbers of directed links, and the messages that left for each, as gauges tell (`analysis.live.sent`)."""
     queues: list[tuple[int, int]] = []
     """Numbers of directed links, and the messages that wait for each since this second."""
     work: list[tuple[int, float]] = []

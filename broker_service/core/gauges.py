@@ -43,6 +43,13 @@ class MeasuredBuffer(Protocol):
     def waited(self) -> float: ...
 
 
+def recorded(link: OverlayLink) -> tuple[int, int]:
+    """Messages that a link has sent, and their bytes, as far as they are recorded: one whose sending takes time is
+    recorded when it is written."""
+    unrecorded = () if link.sending is None else link.sending.unrecorded
+    return link.sent - len(unrecorded), link.sent_bytes - sum(message.size for message in unrecorded)
+
+
 class _SentTo:
     """The messages sent to one neighbour, over all links to it: one that is removed and added again is another link."""
 
@@ -62,7 +69,7 @@ class _SentTo:
 
     def total(self) -> tuple[int, int]:
         """Messages, and their bytes."""
-        messages, size = self._link.recorded
+        messages, size = recorded(self._link)
         return self._before[0] + messages, self._before[1] + size
 
 

@@ -158,13 +158,6 @@ class OverlayLink:
         return len(self._waiting) + len(self.retransmission.repeats)
 
     @property
-    def recorded(self) -> tuple[int, int]:
-        """Messages sent, and their bytes, whose turn to be recorded as `sent` has come: one whose sending takes time is
-        recorded when it is written."""
-        unrecorded = () if self.sending is None else self.sending.unrecorded
-        return self.sent - len(unrecorded), self.sent_bytes - sum(message.size for message in unrecorded)
-
-    @property
     def waiting_since(self) -> int:
         """The time at which the message that travels next entered the queue; 0 for one that travels again."""
         return self._waiting[0][0] if self._waiting and not self.retransmission.repeats else 0

@@ -16,7 +16,8 @@ class Queue:
     queue_length: int = 0
     retransmission: RetransmissionQueue = field(default_factory=lambda: RetransmissionQueue("B2", Limits()))
     sent: int = 0
-    recorded: tuple[int, int] = (0, 0)
+    sent_bytes: int = 0
+    sending: None = None
     waiting: int = 0
     longest_wait: int = 0
 
@@ -39,9 +40,9 @@ def test_what_a_link_has_carried_is_logged_whenever_it_is_more_or_the_queue_has_
     trace, link = RecordedTrace(), Queue()
     queues = QueueGauges({"B2": link}, Queue(), Recorder(trace, lambda: 7))  # type: ignore[dict-item]
     for waiting, sent in ((0, 0), (2, 0), (2, 3), (1, 3), (1, 3), (0, 5)):
-        link.queue_length, link.sent, link.recorded = waiting, sent, (sent, 100 * sent)
+        link.queue_length, link.sent, link.sent_bytes = waiting, sent, 100 * sent
         queues.take()
-    link.sent, link.queue_length, link.recorded = 6, 9, (6, 600)
+    link.sent, link.queue_length, link.sent_bytes = 6, 9, 600
     queues.take_sent()
     assert _gauges(trace) == [
         ("B2", 2, 0, 0, 0),
@@ -53,11 +54,11 @@ def test_what_a_link_has_carried_is_logged_whenever_it_is_more_or_the_queue_has_
 
 
 def test_a_link_that_is_removed_and_added_again_counts_on() -> None:
-    trace, first, second = RecordedTrace(), Queue(sent=2, recorded=(2, 20)), Queue(sent=1, recorded=(1, 5))
+    trace, first, second = RecordedTrace(), Queue(sent=2, sent_bytes=20), Queue(sent=1, sent_bytes=5)
     links = {"B2": first}
     queues = QueueGauges(links, Queue(), Recorder(trace, lambda: 7))  # type: ignore[arg-type]
     queues.take()
-    first.sent, first.recorded = 4, (4, 40)
+    first.sent, first.sent_bytes = 4, 40
     del links["B2"]
     queues.take()
     links["B2"] = second
@@ -66,7 +67,7 @@ def test_a_link_that_is_removed_and_added_again_counts_on() -> None:
 
 
 def test_lengths_that_are_forgotten_are_logged_anew_and_sums_are_not() -> None:
-    trace, link = RecordedTrace(), Queue(queue_length=1, sent=2, recorded=(2, 20))
+    trace, link = RecordedTrace(), Queue(queue_length=1, sent=2, sent_bytes=20)
     queues = QueueGauges({"B2": link}, Queue(), Recorder(trace, lambda: 7))  # type: ignore[dict-item]
     queues.take()
     queues.forget_lengths()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from broker_service.config import BrokerConfig, Limits
+from broker_service.core.gauges import recorded
 from broker_service.links.frames import Hello, MessageFrame, Probe
 from broker_service.links.greeting import RefusedError
 from broker_service.links.overlay_link import OverlayLink
@@ -54,7 +55,7 @@ class Direction:
     def write(self) -> Sequence[MessageFrame]:
         frames = [frame for frame in self.session.next_frames(self.now) if isinstance(frame, MessageFrame)]
         self.written += [(message.id, self.now) for frame in frames for message in frame.messages]
-        assert self.link.recorded[0] == len(self.trace.of(Event.SENT)), "sums of gauges are those of records"
+        assert recorded(self.link)[0] == len(self.trace.of(Event.SENT)), "sums of gauges are those of records"
         return frames
 
     def pass_until(self, time: int) -> None:
