@@ -60,10 +60,11 @@ def start_supervisor(request: HoldRequest, arguments: Sequence[str]) -> int:
     Raises `UserError`s.
     """
     overrides_of(request)
+    # Without -P, a module of the user's directory would be taken for a package of brokerlab, such as `analysis.py`.
     written, out = _console_file(request.out)
     with written, out.open(encoding="utf-8", errors="replace") as printed:
         supervisor = subprocess.Popen(
-            [sys.executable, "-m", "command_line", *arguments, FOREGROUND],
+            [sys.executable, "-P", "-m", "command_line", *arguments, FOREGROUND],
             stdin=subprocess.DEVNULL, stdout=written, stderr=written, env=_environment(), start_new_session=True,
         )  # fmt: skip
         try:
@@ -82,9 +83,10 @@ def hold_run(request: HoldRequest, engine: RunEngine) -> int:
     overrides = overrides_of(request)
     hold = Hold(request.limit, request.log_quota)
     console = Console(highlight=False)
+    limit, quota = DURATION.format(request.limit), SIZE.format(request.log_quota)
+    virtual = ", of virtual as of real time," if request.runtime == "simulated" else ""
     console.print(
-        f"held     at most {DURATION.format(request.limit)} after clients have joined, of virtual as of real time, and "
-        f"at most {SIZE.format(request.log_quota)} of logs",
+        f"held     at most {limit} after clients have joined{virtual} and at most {quota} of logs",
         markup=False, soft_wrap=True,
     )  # fmt: skip
     emulation = EmulationRequest(

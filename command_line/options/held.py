@@ -17,7 +17,6 @@ from command_line.options.shared import (
     JsonOption,
     ScenarioArgument,
     SetOption,
-    SparkOption,
     answer,
     overrides,
     stored_run,
@@ -80,7 +79,13 @@ def up(
     set_: SetOption = None,
     out: Annotated[Path, typer.Option(help="Parent of the new run directory.")] = Path("runs"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Also make the HTML report at the end.")] = True,
-    spark: SparkOption = None,
+    spark: Annotated[
+        bool,
+        typer.Option(
+            "--spark/--no-spark",
+            help="Analyse in Spark, which takes a while to start, or in plain Python.",
+        ),
+    ] = False,
     speed: Annotated[
         float | None,
         typer.Option(
@@ -95,7 +100,7 @@ def up(
     ] = False,
 ) -> None:
     """Start a scenario's overlay and clients, which stay up without a terminal until `brokerlab down`."""
-    from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
+    from command_line.commands.run_engines import BackgroundSpark, plain_engine
     from command_line.commands.up import HoldRequest, hold_run, start_supervisor
     from scenario.sections.units import DURATION, SIZE
     from scenario.shipped import file_of
@@ -106,8 +111,7 @@ def up(
     )  # fmt: skip
     if not foreground:
         raise typer.Exit(start_supervisor(request, sys.argv[1:]))
-    engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
-    raise typer.Exit(hold_run(request, engine))
+    raise typer.Exit(hold_run(request, BackgroundSpark() if spark else plain_engine()))
 
 
 @app.command(

@@ -52,6 +52,16 @@ def brokerlab(*words: object) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def test_modules_of_the_users_directory_are_not_taken_for_brokerlabs(tmp_path: Path) -> None:
+    (tmp_path / "analysis.py").write_text("raise SystemExit('a module of the user')\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "command_line", "up", LINE, "--runtime", "simulated", "--for", "1s"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert "a module of the user" not in done.stdout
+    assert "\nrun      " in done.stdout
+
+
 def up(out: Path, *options: object) -> HeldRun:
     done = brokerlab(
         "up", LINE, "--runtime", "process", "--no-spark", "--no-report", "--for", "5min", "--out", out, *options
