@@ -73,18 +73,15 @@ class Snapshot:
         return min(1.0, max(0.0, (self.clock() - self.phase_begin) / (self.phase_end - self.phase_begin)))
 
     def length(self) -> str:
-        """The length of the phase in parentheses, with the real time that it is expected to take where that differs.
+        """The length of the phase in parentheses, with the real time that it takes where that is known to differ.
 
-        Empty while its end is not known.
+        Empty while its end is not known. How long virtual time takes shows only while it passes.
         """
         if self.phase_end is None:
             return ""
         whole = self.phase_end - self.phase_begin
         if self.speed is not None:
-            real = "as fast as this host"
-            if self.speed:
-                real = f"about {duration(max(1.0, whole / self.speed))} of real time"
-            return f"({duration(whole)} of virtual time, {real})"
+            return f"({duration(whole)} of virtual time)"
         if self.dilation != 1:
             return f"({duration(whole / self.dilation)} of the scenario's time, {duration(whole)} of real time)"
         return f"({duration(whole)})"

@@ -16,6 +16,7 @@ from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.deployment import Pace
 from emulation.run.hands import Hands
+from emulation.run.progress import Snapshot
 from emulation.simulation.access import session_opening
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
@@ -38,6 +39,20 @@ _LOOK_INTERVAL = 0.2
 _START_WITHIN = 60.0
 _STOP_WITHIN = 2.0
 """Virtual seconds that links get to come up, and messages in flight get to arrive when all ends."""
+
+
+class _PhaseSpeed:
+    """Speed of virtual time in the present phase, because another one differs in its work."""
+
+    def __init__(self) -> None:
+        self._phase = self._clock = self._real = -1.0
+
+    def of(self, snapshot: Snapshot, real: float) -> float:
+        """Seconds of virtual time to one of real time; 0 when the phase is seen for the first time."""
+        if snapshot.phase_begin != self._phase:
+            self._phase, self._clock, self._real = snapshot.phase_begin, snapshot.clock(), real
+            return 0.0
+        return (snapshot.clock() - self._clock) / max(1e-9, real - self._real)
 
 
 class SimulatedDeployment:
@@ -88,7 +103,7 @@ class SimulatedDeployment:
         self._next = next(self._operations, None)
         self._begin = 0
         """Virtual time at which the workload began."""
-        self._began = time.monotonic()
+        self._speed = _PhaseSpeed()
         self._look_at = 0.0
         events.look = self.look
         self._hold: Callable[[int], None] = do_nothing
@@ -150,7 +165,7 @@ class SimulatedDeployment:
         context.interrupt.check()
         self._check_logs()
         snapshot.brokers_up = len(self.overlay.brokers.cores)
-        snapshot.speed = snapshot.clock() / max(1e-9, now - self._began)
+        snapshot.speed = self._speed.of(snapshot, now)
         context.show_counts(self._clients.counts)
 
     def observing(self, seconds: float) -> AbstractContextManager[None]:

@@ -61,9 +61,8 @@ def test_virtual_time_is_shown_with_its_speed_and_waits_are_the_users() -> None:
     snapshot = running()
     snapshot.speed = 0.0
     assert snapshot.until(140.0) == "1 min 30 s of virtual time"
-    assert snapshot.length() == "(2 min 00 s of virtual time, as fast as this host)"
     snapshot.speed = 45.0
-    assert snapshot.length() == "(2 min 00 s of virtual time, about 3 s of real time)"
+    assert snapshot.length() == "(2 min 00 s of virtual time)"  # an estimate would be that of another phase
     assert counters(snapshot).endswith("virtual time 50.0 s, 45.0 times as fast as real time")
     assert snapshot.until(140.0) == "2 s of real time"
 
