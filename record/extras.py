@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from record.errors import HostError
-from record.installation import INSTALLED
+from record.installation import CODE, INSTALLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,15 @@ ACTIVEMQ = Extra("activemq", "ActiveMQ behind its adapter", ("stomp",), "base")
 EXTRAS = (EMULATION, HOSTS, SPARK, SYSTEMS, ACTIVEMQ)
 SYSTEM_CLIENTS = {"mosquitto": SYSTEMS, "zenoh": SYSTEMS, "activemq": ACTIVEMQ}
 """The extras with the clients of deployed systems, by the names of these."""
+_GENERATED = ".generated."
+"""What names of modules have that a checkout does not keep, and makes from proto/."""
 
 
 def about_missing(error: ImportError) -> str | None:
-    """The sentence about a module of an extra that could not be imported; None for any other error."""
+    """The sentence about a module of an extra, or one made from proto/, that could not be imported; None for any other
+    error."""
+    if _GENERATED in (error.name or "") and not INSTALLED:
+        return f"{error.name} has not been generated from proto/ in {CODE}: `make proto` there"
     module = (error.name or "").partition(".")[0]
     return next((extra.sentence(module) for extra in EXTRAS if module in extra.modules), None)
 

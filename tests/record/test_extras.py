@@ -44,6 +44,15 @@ def test_an_installed_package_is_completed_by_pip(monkeypatch: pytest.MonkeyPatc
     assert SPARK.remedy == "pip install 'brokerlab[spark]'"
 
 
+def test_code_that_a_checkout_has_yet_to_generate_names_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = ModuleNotFoundError(name="analysis.generated.trace_file_pb2")
+    sentence = about_missing(missing)
+    assert sentence is not None and sentence.startswith("analysis.generated.trace_file_pb2 has not been generated")
+    assert sentence.endswith("`make proto` there")
+    monkeypatch.setattr(extras, "INSTALLED", True)
+    assert about_missing(missing) is None
+
+
 def test_other_errors_of_imports_are_no_matter_of_extras() -> None:
     assert about_missing(ModuleNotFoundError(name="brokerlab.nothing")) is None
     assert about_missing(ImportError("cannot import name")) is None
