@@ -93,6 +93,8 @@ def parse(text: str, file: str) -> YamlSource:
         mark = error.problem_mark or error.context_mark
         line = min(mark.line, len(text.splitlines()) - 1) + 1 if mark else 1
         problem = ", ".join(filter(None, (error.context, error.problem)))
+        if mark is not None and text[mark.index : mark.index + 1] == "\t":
+            problem = "a tab, and YAML is indented by spaces"
         raise ScenarioError(f"{file}:{line}: not valid YAML: {problem}") from error
     except yaml.YAMLError as error:
         raise ScenarioError(f"{file}: not valid YAML: {str(error).splitlines()[0]}") from error

@@ -238,6 +238,7 @@ def test_an_override_replaces_what_would_vary(file: Path) -> None:
         ("topology", "{kind: line, brokers: x}", "--set topology={kind: line, brokers: x}: topology.brokers: "
          "must be a valid integer, not 'x'"),
         ("vary", "{vary.seed: [1]}", "--set vary={vary.seed: [1]}: vary.seed cannot vary"),
+        ("seed", "\t1", "--set seed=\t1: not valid YAML: a tab, and YAML is indented by spaces"),
         ("seed", "[1", "--set seed=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'"),
         ("a..b", "1", "--set a..b=1: 'a..b' is not a dotted path such as routing.publications"),
         ("topology.brokers", "1", "s.yaml:2 (with --set topology.brokers=1): topology: a ring needs at least 3 brokers, not 1"),
