@@ -15,6 +15,7 @@ from emulation.planning.calibration import load_calibration
 from emulation.planning.carrying import require_carried
 from emulation.planning.plan import Plan, make_plan
 from emulation.prediction.predict import MOST_CONTENTION, VariantPrediction, predict
+from emulation.runtimes.parts_here import require_parts
 from record.errors import HostError
 from record.exit_codes import ExitCode
 from scenario.loading import load
@@ -54,6 +55,8 @@ def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode
         console.print(line, markup=False, soft_wrap=True)
     refused = ""
     try:
+        for variant in plan.variants:
+            require_parts(variant.every_resources, variant.programs)
         require_carried(plan.variants, LinkDriver.USERSPACE, host)
     except HostError as error:
         refused = str(error)

@@ -57,6 +57,26 @@ def test_a_run_that_would_be_refused_is_refused(
     assert "refused  5 brokers take about 0.5 GB of memory, and this host has 0.1 GB left" in capsys.readouterr().out
 
 
+PROGRAM = "{sites: {berlin: {broker: B1, clients: [W1]}}, programs: {W1: {command: [/no/program]}}}"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "refused"),
+    [
+        ({"clients": PROGRAM}, "clients.programs.W1.command: the program /no/program is not on this host"),
+        (
+            {"brokers": "{command: [/no/broker], level: 1}", "routing": "{protocol: foreign}"},
+            "brokers.command: the program /no/broker is not on this host",
+        ),
+    ],
+)
+def test_a_part_that_is_not_here_is_named(
+    overrides: Mapping[str, str], refused: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert checked(overrides) is ExitCode.HOST
+    assert capsys.readouterr().out.endswith(f"refused  {refused}\n")
+
+
 def test_a_mistake_names_file_and_field(tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(SMOKE.read_text().replace("rate: 10/s", "rate: often"))
