@@ -25,7 +25,8 @@ from topology.link_properties import Link
 from topology.model import Overlay
 
 WIDTH, HEIGHT = 400, 320
-_MARGIN = 26
+_MARGIN = 29
+"""Room for the sites of brokers at the rim."""
 NARROWEST, WIDEST = 1.5, 8.0
 """Widths of links, by the share of the busiest link's load."""
 MOST_LINKS_SHOWN = 5_000

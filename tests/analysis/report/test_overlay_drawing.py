@@ -7,6 +7,8 @@ from xml.etree.ElementTree import Element, fromstring, tostring
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.live.frames import ShownSite
+from analysis.report.figures.sites import SeenSite
 from analysis.report.overlay_drawing import HEIGHT, WIDTH, busiest_link, overlay_drawing
 from analysis.tables.comparison import RelievedLink
 from analysis.tables.traffic import BrokerMessages, LinkLoad
@@ -124,6 +126,23 @@ def test_the_drawing_has_a_text_alternative() -> None:
     assert svg.attrib["role"] == "img"
     assert svg.attrib["aria-label"] == ("Overlay; 2 of 3 links carried publications, the most B1 – B2 with 40.")
     assert drawn(TRIANGLE, []).attrib["aria-label"] == "Overlay; no link carried a publication."
+
+
+def test_sites_of_brokers_at_the_rim_are_inside() -> None:
+    names = [f"B{number}" for number in range(1, 9)]
+    ends = zip(names, [*names[1:], names[0]], strict=True)
+    ring = Overlay("ring", tuple(map(Broker, names)), tuple(Link(*pair) for pair in ends))
+    sites = [
+        SeenSite(ShownSite(f"{name}-site", number, 1, "5 ms", 0.0), [name], {}, 0, 0)
+        for number, name in enumerate(names)
+    ]
+    svg = fromstring(overlay_drawing(ring, [], [], 1, None, sites=sites))
+    squares = list(svg.iter("rect"))
+    assert len(squares) == len(names)
+    for square in squares:
+        x, y, side = (float(square.attrib[name]) for name in ("x", "y", "width"))
+        assert 0 <= x <= WIDTH - side
+        assert 0 <= y <= HEIGHT - side
 
 
 @given(st.lists(st.integers(0, 500), min_size=3, max_size=3))
