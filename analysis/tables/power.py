@@ -54,7 +54,7 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
         parts += [counted(self.not_judged, "not judged")] if any(self.not_judged.values()) else []
         parts += [counted(self.excused, "excused")] if any(self.excused.values()) else []
         if self.implied or any(self.excused.values()):
-            parts.append(f"implied at most {self.implied:,}")
+            parts.append(f"faults could cost at most {self.implied:,}")
         return "; ".join(parts)
 
     @classmethod

@@ -162,7 +162,7 @@ def test_power_is_in_the_text_and_the_properties_of_a_case(tmp_path: Path) -> No
     assert (outcome, message) == ("failure", "power below expectation")
     assert text == (
         "9 published\njudged 90% of 40 owed notifications; 4 not judged: outside of the sample; "
-        "3 excused: in flight to B6; implied at most 7"
+        "3 excused: in flight to B6; faults could cost at most 7"
     )
     case = next(Xml.parse(tmp_path / "out.xml").getroot().iter("testcase"))
     assert (properties(case)["judged"], properties(case)["not judged"], case.get("time")) == ("36", "4", "12.500")

@@ -109,4 +109,5 @@ def _starts_wrong(delivery: Delivery) -> str:
 def _excused(delivery: Delivery) -> str:
     if not delivery.excused:
         return ""
-    return f" {delivery.excused:,} optional notifications did not arrive, because something was in flight or broken."
+    optional = "1 optional notification" if delivery.excused == 1 else f"{delivery.excused:,} optional notifications"
+    return f" {optional} did not arrive, because something was in flight or broken."

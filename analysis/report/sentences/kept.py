@@ -76,7 +76,8 @@ def _none_lost(delivery: Delivery, record: VariantRecord) -> str:
     kept_order = f", none out of order{_reordered_by_moves(delivery, record)}"
     ordered = "" if record.promises.order is Order.NONE else kept_order
     excused = delivery.excused + delivery.not_judged
-    besides = f" ({excused:,} others were excused or not judged)" if excused else ""
+    others = "1 other was" if excused == 1 else f"{excused:,} others were"
+    besides = f" ({others} excused or not judged)" if excused else ""
     owed = f"0 of {delivery.expected - excused:,} notifications that had to come were lost"
     return f"{owed}, none doubled{by_moves}{ordered}{besides}"
 

@@ -25,7 +25,7 @@ def power(owed: int = 2160, implied: int = 60, **counts: dict[str, int]) -> Powe
         (
             power(excused={"in flight to B6 when it was killed": 43}, not_judged={"outside of the sample": 40}),
             "judged 98% of 2,160 owed notifications; 40 not judged: outside of the sample; "
-            "43 excused: in flight to B6 when it was killed; implied at most 60",
+            "43 excused: in flight to B6 when it was killed; faults could cost at most 60",
         ),
         (power(implied=0), "judged 100% of 2,160 owed notifications"),
         (power(owed=1, implied=0), "judged 100% of 1 owed notification"),
@@ -37,7 +37,7 @@ def power(owed: int = 2160, implied: int = 60, **counts: dict[str, int]) -> Powe
         (
             power(excused={"a": 1, "b": 5, "c": 3, "d": 2, "e": 0}),
             "judged 100% of 2,160 owed notifications; 11 excused: 5 b, 3 c, 2 d, 1 for other reasons; "
-            "implied at most 60",
+            "faults could cost at most 60",
         ),
     ],
 )

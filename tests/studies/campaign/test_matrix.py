@@ -71,7 +71,7 @@ def test_the_power_is_over_cells(tmp_path: Path) -> None:
     (entry,) = summary.matrix
     assert (entry.power.owed, entry.power.judged, entry.power.excused) == (159, 156, {"in flight to B2": 9})
     words = "judged 98% of 159 owed notifications; 3 not judged: outside of the sample; 9 excused: in flight to B2; "
-    assert f"{words}implied at most 12" in list(closing_lines(summary))
+    assert f"{words}faults could cost at most 12" in list(closing_lines(summary))
     columns = {column.header: list(column.cells) for column in matrix_table(summary).columns}
     assert columns["judged"] == ["98% of 159"]
     page = build_report(summary, tmp_path).read_text()

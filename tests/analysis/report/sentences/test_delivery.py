@@ -36,6 +36,8 @@ def test_excused_notifications_are_named() -> None:
     sentence = delivery_sentence(msgspec.structs.replace(GOOD, excused=7, not_judged=3))
     assert "all 1,190 notifications that had to come of 10 publications arrived" in sentence
     assert sentence.endswith("7 optional notifications did not arrive, because something was in flight or broken.")
+    one = delivery_sentence(msgspec.structs.replace(GOOD, excused=1))
+    assert one.endswith("1 optional notification did not arrive, because something was in flight or broken.")
 
 
 def test_notifications_that_moves_doubled_are_no_lie() -> None:
