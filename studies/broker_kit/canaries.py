@@ -41,14 +41,18 @@ class Canaries:
                     request(client, 3, Operation.OPERATION_SUBSCRIBE, "s", predicates(f"[class,eq,'{subject}']")),
                 )
                 await stream.confirmed(1, 2, 3)
-            await asyncio.gather(*(self._collect(name, streams, subject) for name in part))
+            publishing = [asyncio.create_task(self._publish(name, streams[name], subject)) for name in part]
+            try:
+                await asyncio.gather(*(self._collect(name, streams) for name in part))
+            finally:
+                for task in publishing:
+                    task.cancel()
         finally:
             await asyncio.gather(*(stream.close() for stream in streams.values()))
 
-    async def _collect(self, name: str, streams: Mapping[str, RawStream], subject: str) -> None:
-        """Publishes at one broker again and again until all the others' publications and its own have come."""
+    async def _collect(self, name: str, streams: Mapping[str, RawStream]) -> None:
+        """Returns when publications of all brokers have come to one, its own among them."""
         stream, missing = streams[name], set(streams)
-        publishing = asyncio.create_task(self._publish(name, stream, subject))
         try:
             async with asyncio.timeout(COME_WITHIN):
                 while missing:
@@ -56,10 +60,9 @@ class Canaries:
                     missing.discard(event.id.partition("#")[0])
         except TimeoutError:
             raise RowFailure(f"canaries of {', '.join(sorted(missing))} have not come to {name}") from None
-        finally:
-            publishing.cancel()
 
     async def _publish(self, name: str, stream: RawStream, subject: str) -> None:
+        """Publishes again and again, because the subscription of another broker may come later than a publication."""
         client = f"brokerlab canary {name} {subject}"
         body = publication(f"[class,'{subject}']")
         for number in count(4):
