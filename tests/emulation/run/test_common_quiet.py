@@ -35,6 +35,10 @@ class World:
     """Hosts that wait for their turn."""
     votes: dict[int, dict[int, Vote]] = field(default_factory=dict)
     running: int = HOSTS
+    failed: bool = False
+    """True once a host has raised an error, so that the others wait no longer for their turn."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a turn is passed on: all hosts begin at the same time."""
 
     def quiet(self, host: int) -> bool:
         """True when the host's broker waits for no message to be handled."""
@@ -50,11 +54,25 @@ class World:
 
     def pass_on(self, host: int) -> None:
         """Lets another host go on, and returns when it is this host's turn again."""
-        turn = self.waiting[host] = threading.Semaphore(0)
-        self.next_turn()
+        with self.lock:
+            turn = self.waiting[host] = threading.Semaphore(self.failed)
+            self._next_turn()
         turn.acquire()
+        if self.failed:
+            raise RuntimeError("another host has failed")
 
-    def next_turn(self) -> None:
+    def leave(self, *, failed: bool) -> None:
+        """Lets the others go on without a host, which has ended or failed."""
+        with self.lock:
+            self.running -= 1
+            self.failed |= failed
+            if not self.failed:
+                self._next_turn()
+                return
+            for turn in self.waiting.values():
+                turn.release()
+
+    def _next_turn(self) -> None:
         """Messages arrive until the choice falls on a host. Returns at once unless all hosts wait."""
         if not self.waiting or len(self.waiting) < self.running:
             return
@@ -97,16 +115,18 @@ def ends_in_quiet(agreement: Agreement, paths: list[Path], steps: list[int]) -> 
     left: list[int] = []
 
     def run(number: int) -> None:
-        host = Host(number, world)
-        world.pass_on(number)
-        agreement(host.settle, host.unmoved, host.ballot, 1.0)
-        left.append(len(world.paths))
-        world.running -= 1
-        world.next_turn()
+        host, failed = Host(number, world), True
+        try:
+            world.pass_on(number)
+            agreement(host.settle, host.unmoved, host.ballot, 1.0)
+            left.append(len(world.paths))
+            failed = False
+        finally:
+            world.leave(failed=failed)
 
     with ThreadPoolExecutor(HOSTS) as pool:
         for ended in [pool.submit(run, number) for number in range(HOSTS)]:
-            ended.result(10)
+            ended.result()
     return left[0] == 0
 
 
