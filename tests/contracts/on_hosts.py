@@ -18,7 +18,7 @@ from scenario.loading import load
 from tests.contracts import protocols
 from tests.emulation.run.broker_image import image_with
 
-IMAGE = "brokerlab-test:contracts"
+IMAGE = "contracts"
 
 
 @contextlib.contextmanager

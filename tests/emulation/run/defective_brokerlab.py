@@ -10,7 +10,7 @@ from emulation.runtimes import container, process
 from tests.broker_service import defective
 from tests.emulation.run.broker_image import image_with
 
-IMAGE = "brokerlab-test:defective"
+IMAGE = "defective"
 
 
 if __name__ == "__main__":

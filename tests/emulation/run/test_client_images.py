@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,20 +15,19 @@ import docker
 import pytest
 import yaml
 
-from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.docker_host import docker_client
 from emulation.host.processes import processes_of_run
 from emulation.runtimes.containers import OWNER_LABEL, RUN_LABEL
 from emulation.upkeep.clean import clean
 from record.exit_codes import ExitCode
+from tests.emulation.run.broker_image import image_of
 from tests.waiting import await_true
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = [ROOT / "tests" / "foreign" / name for name in ("client.py", "broker.py")]
-IMAGE = "brokerlab-test:client"
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs root, Docker and Mininet"
     ),
@@ -52,20 +49,8 @@ seed: 4
 
 @pytest.fixture(scope="module")
 def image() -> str:
-    base = ensure_image(docker_client()).name
-    files = {
-        "Dockerfile": f'FROM {base}\nCOPY *.py /\nENTRYPOINT ["python"]\nCMD ["/client.py"]\n'.encode(),
-        **{path.name: path.read_bytes() for path in PROGRAMS},
-    }
-    context = io.BytesIO()
-    with tarfile.open(fileobj=context, mode="w") as archive:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    context.seek(0)
-    docker_client().images.build(fileobj=context, custom_context=True, tag=IMAGE, rm=True)
-    return IMAGE
+    lines = ["COPY *.py /", 'ENTRYPOINT ["python"]', 'CMD ["/client.py"]']
+    return image_of("client", lines, {path.name: path for path in PROGRAMS})
 
 
 EMULATE = [sys.executable, "-m", "command_line", "emulate", "--runtime", "container", "--no-spark"]
@@ -105,29 +90,29 @@ def logged(directory: Path, event: str, client: str) -> int:
     return sum((line["event"], line.get("client")) == (event, client) for line in lines)
 
 
-def owned(client: docker.DockerClient) -> list[str]:
-    """Names of containers of client programs."""
-    found = client.containers.list(all=True, filters={"label": OWNER_LABEL})
-    return [one.name or "" for one in found if one.labels[OWNER_LABEL].startswith("client program")]
+def owned(client: docker.DockerClient, run_id: str) -> list[str]:
+    """Names of a run's containers of client programs."""
+    # Not `client.containers`, which fails when a container that it lists is removed meanwhile.
+    listed = client.api.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})
+    return [one["Names"][0] for one in listed if one["Labels"][OWNER_LABEL].startswith("client program")]
 
 
-def program(defect: str = "", **further: object) -> dict[str, Any]:
-    return {"image": IMAGE, "environment": {"FOREIGN_CLIENT": defect}, **further}
+def program(image: str, defect: str = "", **further: object) -> dict[str, Any]:
+    return {"image": image, "environment": {"FOREIGN_CLIENT": defect}, **further}
 
 
 @pytest.mark.proof
-@pytest.mark.usefixtures("image")
-def test_programs_in_containers_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Path) -> None:
+def test_programs_in_containers_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Path, image: str) -> None:
     elsewhere = "10.0.0.1:7000,10.0.0.5:7000,/run/brokerlab"
     programs = {
-        "C1": program("escape", environment={"FOREIGN_CLIENT": "escape", "OTHER_ADDRESSES": elsewhere}),
-        "C2": program("crash"),
-        "C3": program("write_to_root"),
-        "C4": program("stay"),
-        "C5": program("fork_without_end", processes=20),
-        "C6": program("take_memory", memory="64MiB"),
-        "C7": program(),
-        "C8": program(),
+        "C1": program(image, "escape", environment={"FOREIGN_CLIENT": "escape", "OTHER_ADDRESSES": elsewhere}),
+        "C2": program(image, "crash"),
+        "C3": program(image, "write_to_root"),
+        "C4": program(image, "stay"),
+        "C5": program(image, "fork_without_end", processes=20),
+        "C6": program(image, "take_memory", memory="64MiB"),
+        "C7": program(image),
+        "C8": program(image),
     }
     faults = [{"at": "4s", "crash": "C8", "for": "2s"}, {"at": "9s", "pause": "C7", "for": "1s"}]
     code, printed, directory = run(tmp_path, programs, faults=faults)
@@ -156,18 +141,17 @@ def test_programs_in_containers_are_judged_at_their_site_and_named_when_they_fai
         f"{second}: Network is unreachable",
         "/run/brokerlab: No such file or directory",
     ]
-    assert IMAGE in json.loads((directory / "manifest.json").read_bytes())["foreign_images"]
+    assert image in json.loads((directory / "manifest.json").read_bytes())["foreign_images"]
 
 
 @pytest.mark.proof
-@pytest.mark.usefixtures("image")
-def test_the_verdict_names_a_broker_that_loses_what_is_for_a_program_in_a_container(tmp_path: Path) -> None:
+def test_the_verdict_names_a_broker_that_loses_what_is_for_a_program_in_a_container(tmp_path: Path, image: str) -> None:
     """The broker is one of the tests, in the same image, which loses each tenth notification."""
     environment = {"FOREIGN_DEFECT": "lose_each_tenth_notification"}
-    brokers = {"level": 3, "image": IMAGE, "command": ["python", "/broker.py"], "environment": environment}
+    brokers = {"level": 3, "image": image, "command": ["python", "/broker.py"], "environment": environment}
     timeline = {"join": "3s", "run": "4s", "drain": "1s"}
     further = {"brokers": brokers, "routing": {"protocol": "foreign"}, "timeline": timeline}
-    code, printed, directory = run(tmp_path, {"C1": program()}, **further)
+    code, printed, directory = run(tmp_path, {"C1": program(image)}, **further)
     assert code == ExitCode.VIOLATED, printed
     assert directory is not None
     assert summary(directory)["delivery"]["verdicts"] == ["lost"]
@@ -175,7 +159,6 @@ def test_the_verdict_names_a_broker_that_loses_what_is_for_a_program_in_a_contai
 
 
 @pytest.mark.proof
-@pytest.mark.usefixtures("image")
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
@@ -184,37 +167,35 @@ def test_the_verdict_names_a_broker_that_loses_what_is_for_a_program_in_a_contai
             "clients.programs.C1.image: there is no image brokerlab-test:none on this host",
         ),
         (
-            {"image": IMAGE, "command": ["/none"]},
+            {"command": ["/none"]},
             "exec /none failed: No such file or directory, before it had opened a session",
         ),
     ],
 )
 def test_a_program_that_does_not_start_is_an_error_that_names_its_field(
-    tmp_path: Path, wanted: dict[str, object], sentence: str
+    tmp_path: Path, image: str, wanted: dict[str, object], sentence: str
 ) -> None:
-    code, printed, _ = run(tmp_path, {"C1": wanted})
+    code, printed, _ = run(tmp_path, {"C1": {"image": image} | wanted})
     assert code == ExitCode.HOST
     (line,) = (line for line in printed.splitlines() if "clients.programs.C1" in line)
     assert sentence in line
 
 
 @pytest.mark.proof
-@pytest.mark.usefixtures("image")
-def test_cleaning_removes_containers_of_programs_when_the_emulator_was_killed(tmp_path: Path) -> None:
-    client, file = docker_client(), scenario_file(tmp_path, {"C1": program(), "C2": program("stay")})
+def test_cleaning_removes_containers_of_programs_when_the_emulator_was_killed(tmp_path: Path, image: str) -> None:
+    """A run of somebody else that begins at this moment cleans, too, so that it may be first."""
+    client, runs = docker_client(), tmp_path / "runs"
+    file = scenario_file(tmp_path, {"C1": program(image), "C2": program(image, "stay")})
     with subprocess.Popen(
-        [*EMULATE, str(file), "--out", str(tmp_path / "runs")],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.STDOUT,
+        [*EMULATE, str(file), "--out", str(runs)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
     ) as emulator:
         try:
-            await_true(lambda: len(owned(client)) == 4, "two programs and their sandboxes are there", within=150)
+            await_true(lambda: any(runs.glob("*")), "the run has its directory", within=100)
+            (run_id,) = (directory.name for directory in runs.iterdir())
+            await_true(lambda: len(owned(client, run_id)) == 4, "two programs and their sandboxes are there", 120)
         finally:
             emulator.kill()
-    (run_id,) = (directory.name for directory in (tmp_path / "runs").iterdir())
     cleaned = clean(client)
     assert not cleaned.failures
-    assert {f"brokerlab-{run_id}-client.{number}" for number in (1, 2)} <= set(cleaned.containers)
-    assert not client.containers.list(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})
+    assert not client.api.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})
     assert not list(processes_of_run(run_id))

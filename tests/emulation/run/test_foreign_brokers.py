@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.docker_host import docker_client
 from emulation.host.processes import processes_of_run
 from emulation.runtimes.containers import RUN_LABEL
 from record.exit_codes import ExitCode
+from tests.emulation.run.broker_image import image_of
 
 ROOT = Path(__file__).resolve().parents[3]
 BROKER = ROOT / "tests" / "foreign" / "broker.py"
-IMAGE = "brokerlab-test:foreign"
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs root, Docker and Mininet"
     ),
@@ -65,21 +62,9 @@ def _summary(directory: Path | None) -> dict[str, Any]:
     return found
 
 
-def _image() -> str:
-    base = ensure_image(docker_client()).name
-    files = {
-        "Dockerfile": f'FROM {base}\nCOPY broker.py /broker.py\nENTRYPOINT ["python", "/broker.py"]\n'.encode(),
-        "broker.py": BROKER.read_bytes(),
-    }
-    context = io.BytesIO()
-    with tarfile.open(fileobj=context, mode="w") as archive:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    context.seek(0)
-    docker_client().images.build(fileobj=context, custom_context=True, tag=IMAGE, rm=True)
-    return IMAGE
+@pytest.fixture(scope="module")
+def image() -> str:
+    return image_of("foreign", ["COPY broker.py /", 'ENTRYPOINT ["python", "/broker.py"]'], {"broker.py": BROKER})
 
 
 @pytest.mark.proof
@@ -110,8 +95,8 @@ def test_a_broker_among_native_ones_is_judged_as_they_are(tmp_path: Path, defect
 
 
 @pytest.mark.proof
-def test_an_image_runs_as_unprivileged_as_our_own_through_a_kill(tmp_path: Path) -> None:
-    mine = {"level": 3, "image": _image()}
+def test_an_image_runs_as_unprivileged_as_our_own_through_a_kill(tmp_path: Path, image: str) -> None:
+    mine = {"level": 3, "image": image}
     faults = "[{at: 5s, kill: B2}, {at: 7s, restart: B2}]"
     _, printed, directory = _run(tmp_path, "container", brokers=mine, run="8s", faults=faults)
     assert directory is not None, printed
@@ -121,7 +106,7 @@ def test_an_image_runs_as_unprivileged_as_our_own_through_a_kill(tmp_path: Path)
     (fault,) = variant["faults"]
     assert fault["noticed"] == 2
     manifest = json.loads((directory / "manifest.json").read_bytes())
-    assert list(manifest["foreign_images"]) == [IMAGE]
+    assert list(manifest["foreign_images"]) == [image]
     assert manifest["variants"][0]["foreign"] == {"contract": 1, "level": 3}
     fidelity = json.loads((directory / "fidelity.json").read_bytes())["variants"][0]["checks"]
     assert not [check for check in fidelity if check["name"].startswith("planned faults") and check["value"]]
@@ -157,10 +142,10 @@ def test_a_slow_start_is_no_broken_session_and_a_listener_without_sessions_is(
     ],
 )
 def test_an_unfit_image_ends_in_one_sentence_and_leaves_nothing(
-    tmp_path: Path, brokers: dict[str, Any], sentence: str
+    tmp_path: Path, brokers: dict[str, Any], sentence: str, image: str
 ) -> None:
     if brokers["image"] == "IMAGE":
-        brokers = brokers | {"image": _image()}
+        brokers = brokers | {"image": image}
     code, printed, directory = _run(tmp_path, "container", brokers=brokers)
     assert code == ExitCode.HOST, printed
     assert sentence in printed

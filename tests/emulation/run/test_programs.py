@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.docker_host import docker_client
 from record.exit_codes import ExitCode
+from tests.emulation.run.broker_image import image_of
 
 ROOT = Path(__file__).resolve().parents[3]
 BALLAST = 96 << 20
 """Bytes that the program holds."""
-IMAGE = "brokerlab-test:program"
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs root, Docker and Mininet"
     ),
@@ -154,31 +151,11 @@ def test_a_static_binary_needs_nothing_of_the_image(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 def test_an_image_of_ones_own_has_what_the_program_needs(tmp_path: Path) -> None:
-    client = docker_client()
-    ours = ensure_image(client).name
-    try:
-        dockerfile = f"FROM {ours}\nCOPY words /opt/words\n"
-        client.images.build(fileobj=_context(dockerfile), custom_context=True, tag=IMAGE, rm=True, forcerm=True)
-        words = tmp_path / "words"
-        words.write_text("hello")
-        rest = f"brokers: {{image: '{IMAGE}'}}"
-        done = emulated(tmp_path, "[python3, ./mine/router.py, /opt/words]", rest)
-        assert done.returncode in {ExitCode.CORRECT, ExitCode.INVALID}, done.stdout + done.stderr
-        assert [one["id"] for one in records(tmp_path, "B3") if one["event"] == "delivered"] == ["p1", "p2"]
-    finally:
-        client.images.remove(IMAGE, force=True)
-        client.close()
-
-
-def _context(dockerfile: str) -> io.BytesIO:
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, text in {"Dockerfile": dockerfile, "words": "hello"}.items():
-            told = tarfile.TarInfo(name)
-            told.size, told.mode = len(text), 0o644
-            tar.addfile(told, io.BytesIO(text.encode()))
-    archive.seek(0)
-    return archive
+    (words := tmp_path / "words").write_text("hello")
+    image = image_of("program", ["COPY words /opt/words"], {"words": words})
+    done = emulated(tmp_path, "[python3, ./mine/router.py, /opt/words]", f"brokers: {{image: '{image}'}}")
+    assert done.returncode in {ExitCode.CORRECT, ExitCode.INVALID}, done.stdout + done.stderr
+    assert [one["id"] for one in records(tmp_path, "B3") if one["event"] == "delivered"] == ["p1", "p2"]
 
 
 @pytest.mark.proof
