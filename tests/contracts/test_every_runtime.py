@@ -53,9 +53,6 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
         yield partial(on, request.param)
 
 
-pytestmark = pytest.mark.timeout(240)
-
-
 def test_what_is_lost_is_logged_and_survived(run: Run, tmp_path: Path) -> None:
     """Publishers wait, too: a store of 1 kB does not hold what they publish meanwhile. What is too large is refused."""
     directory = run(UNRELIABLE, tmp_path)

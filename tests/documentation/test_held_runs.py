@@ -36,7 +36,6 @@ _REAL = pytest.mark.skipif(
 )
 _VIRTUAL = "In virtual time"
 """The heading of the page's part on simulated runs."""
-pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture(autouse=True)

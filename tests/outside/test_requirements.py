@@ -133,7 +133,6 @@ def test_an_image_is_built_once_for_equal_requirements(tmp_path: Path, monkeypat
 
 @pytest.mark.proof
 @pytest.mark.container
-@pytest.mark.timeout(240)
 @pytest.mark.skipif(
     os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs root, Docker and Mininet"
 )

@@ -31,7 +31,7 @@ def bash(
         extra_groups=None if user is None else [],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
 
@@ -257,6 +257,6 @@ class TestMake:
 @pytest.mark.container
 def test_smoke() -> None:
     """Three brokers on a plain compose network, as `make smoke` runs them."""
-    done = subprocess.run(["make", "smoke"], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["make", "smoke"], cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "smoke: passed" in done.stdout

@@ -114,7 +114,6 @@ def test_who_asks_for_nothing_has_no_selector() -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 @pytest.mark.skipif(
     importlib.util.find_spec("stomp") is None or shutil.which("activemq") is None, reason="needs ActiveMQ and stomp.py"
 )

@@ -66,7 +66,6 @@ async def _pair(module: str, folder: Path) -> AsyncIterator[tuple[System, System
             await system.stop()
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("module", _SYSTEMS)
 async def test_publications_cross_the_link_once_in_order_and_by_topic(module: str, tmp_path: Path) -> None:
     async with _pair(module, tmp_path) as (first, second, came):
@@ -84,7 +83,6 @@ async def test_publications_cross_the_link_once_in_order_and_by_topic(module: st
         assert [each for each in found if each != b"early"] == [*(b"%d" % number for number in range(50)), b"last"]
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("module", [_SYSTEMS[0], _SYSTEMS[2]])
 async def test_a_server_that_cannot_start_is_told_in_a_sentence(module: str, tmp_path: Path) -> None:
     name = module.rsplit(".", 1)[1]

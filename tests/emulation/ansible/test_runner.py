@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ PLAYBOOK = """\
       ignore_errors: true
       when: text == "stumble"
     - name: sleep
-      ansible.builtin.command: {argv: [sleep, "60"]}
+      ansible.builtin.command: {argv: [sleep, "600"]}
       when: text == "sleep"
 """
 
@@ -67,18 +66,17 @@ def test_a_failure_is_told_as_host_task_and_message(tmp_path: Path, playbook: st
 
 
 def test_a_play_that_is_cancelled(tmp_path: Path, playbook: str) -> None:
+    """It ends long before its task, which takes longer than a test may."""
     reached: list[str] = []
 
     def note_result(result: TaskResult) -> None:
         reached.append(result.task)
 
-    began = time.monotonic()
     with pytest.raises(PlayCancelledError):
         play(
             playbook, local_inventory(), tmp_path / "private", {"text": "sleep"},
             on_result=note_result, cancelled=lambda: bool(reached),
         )  # fmt: skip
-    assert time.monotonic() - began < 50
     assert not (tmp_path / "private").exists()
 
 
@@ -91,7 +89,7 @@ def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path) -> N
     )
     inventory = tmp_path / "hosts.ini"
     inventory.write_text(
-        "[all:vars]\nansible_connection=local\n[all]\nfails command='exit 5'\nworks command='sleep 60'\n"
+        "[all:vars]\nansible_connection=local\n[all]\nfails command='exit 5'\nworks command='sleep 600'\n"
     )
     failures: list[TaskFailure] = []
     with pytest.raises(PlayCancelledError):

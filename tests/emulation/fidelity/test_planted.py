@@ -41,7 +41,6 @@ from tests.tries import one_of_three
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(180),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]
 

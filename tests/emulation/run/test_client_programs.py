@@ -29,7 +29,6 @@ BROKER = [sys.executable, str(ROOT / "tests" / "foreign" / "broker.py")]
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(180),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]
 

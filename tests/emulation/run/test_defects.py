@@ -64,7 +64,6 @@ def test_a_defect_ends_a_simulated_run(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.container
-@pytest.mark.timeout(240)
 @pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs containers")
 def test_a_defect_ends_a_run_of_real_brokers(tmp_path: Path) -> None:
     """The run phase would last ten minutes. Processes: `tests/emulation/multi_host/test_three_hosts.py`."""

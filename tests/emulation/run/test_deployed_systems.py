@@ -36,7 +36,6 @@ timeline: {{join: 3s, run: 4s, drain: 5s}}
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0
         or not all(map(shutil.which, ("mnexec", "docker")))

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
         reason="needs root, Docker and Mininet",

@@ -34,7 +34,6 @@ AGREES_WITHIN = 0.2
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(120),
     pytest.mark.skipif(
         os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
         reason="needs root, Docker and Mininet",

@@ -25,7 +25,6 @@ from scenario.loading import load_text
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(180),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]
 

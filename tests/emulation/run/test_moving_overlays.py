@@ -42,7 +42,6 @@ def records(run: Path, node: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.proof
 @pytest.mark.container
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("runtime", ["process", "container"])
 def test_links_of_brokers_on_a_host_appear_and_vanish(tmp_path: Path, runtime: str) -> None:
     plan = planned(tmp_path, RING, SCRIPT, "faults: [{at: run+500ms, link_down: B1-B3, for: 100ms}]")

@@ -20,7 +20,6 @@ PACKAGES = ROOT / ".cache" / "node-broker" / "node_modules"
 pytestmark = [
     pytest.mark.container,
     pytest.mark.proof,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "node"))) or not PACKAGES.is_dir(),
         reason="needs root, Mininet, Node and its packages, which the test of the kit installs",

@@ -48,7 +48,6 @@ def _npm_answers() -> bool:
 pytestmark = [
     pytest.mark.container,
     pytest.mark.proof,
-    pytest.mark.timeout(280),
     pytest.mark.skipif(
         os.geteuid() != 0
         or not all(map(shutil.which, ("mnexec", "docker", "node", "npm")))

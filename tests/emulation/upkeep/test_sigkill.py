@@ -42,8 +42,6 @@ FOREIGN = "foreign-0"
 PATIENCE = 120.0
 RIGHT = "0 lost, 0 duplicate, 0 spurious"
 
-pytestmark = pytest.mark.timeout(280)
-
 
 @dataclass
 class Emulator:

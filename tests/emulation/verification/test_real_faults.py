@@ -28,7 +28,6 @@ from scenario.loading import load
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(120),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]
 

@@ -74,6 +74,7 @@ def _subscribe(overlay: CoreOverlay) -> None:
 def test_one_sentence_says_what_is_wrong(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done, sentence = WRONG[wrong]
     overlay = _overlay(f"{BEGINNING}        {done}\n", tmp_path)
+    overlay.attach("A1", "A")
     if wrong == "silence":
         monkeypatch.setattr(pipe, "ANSWER_WITHIN", 0.2)
     with pytest.raises(BrokerDefectError) as caught:

@@ -32,7 +32,7 @@ retries: 0
 """
 _WITHIN = 120
 
-pytestmark = [pytest.mark.proof, pytest.mark.container, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.proof, pytest.mark.container]
 
 
 def command(file: Path, out: Path) -> subprocess.Popen[str]:
