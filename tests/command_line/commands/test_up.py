@@ -84,6 +84,7 @@ def is_sleeping(run_id: str) -> bool:
 
 @pytest.mark.proof
 @pytest.mark.container
+@pytest.mark.timeout(900)  # a dozen commands, each of which takes half a minute on a busy host
 @pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
     reason="needs root, Docker and Mininet",
