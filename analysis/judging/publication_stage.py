@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from analysis.engines.arrays import numbers_of, row_of
-from analysis.judging.deliveries.doubles import may_be_doubled, reordering_handovers
+from analysis.judging.deliveries.doubles import moves_of
 from analysis.judging.detections.events import COMPOSITE_PARTS, CompositeEventCollector, PartOfComposite
 from analysis.judging.evidence.backlog import HANDLING
 from analysis.judging.evidence.departures import LatestArrival, add_departures
@@ -257,9 +257,10 @@ def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys, h
         for judgement in verdict.judgements
     ]
     for outcome in outcomes:
-        outcome.doubled = len(outcome.receipts) > 1 and may_be_doubled(history, outcome.client, outcome.receipts)
         if outcome.receipts and history.stays.of(outcome.client):
-            outcome.handovers = reordering_handovers(history, outcome.client, outcome.receipts[0])
+            moves, got = moves_of(history, outcome.client), [(one.broker, one.notified) for one in outcome.receipts]
+            outcome.doubled = len(got) > 1 and moves.may_double(got)
+            outcome.handovers = moves.reordering(got[0])
     missing = [outcome for outcome in outcomes if not outcome.receipts and _is_owed(outcome)]
     lost = bool(missing)
     if lost:

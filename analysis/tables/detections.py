@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from analysis.tables.power import counted
 
@@ -99,7 +99,7 @@ class DetectionDelays(Struct, frozen=True, kw_only=True):
 class DetectionFigures(Struct, frozen=True, kw_only=True):
     """The oracle's findings on the detections of one variant.
 
-    Always: delivered = expected - lost - excused - not judged + optional + duplicate + spurious.
+    Always: delivered = expected - lost - excused - not judged + optional + duplicate + doubled + spurious.
     """
 
     composites: int
@@ -122,6 +122,9 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
     """Lost sets with a publication of which a broker dropped detections at a bound."""
     duplicate: int
     """Notifications beyond the first of a set that clients may or must get."""
+    doubled: int | UnsetType = UNSET
+    """Others of these, which the handovers of clients that moved may double (`moves` in the manifest). Only where there
+    are any."""
     spurious: int
     """Notifications of sets that clients must not get."""
     spurious_causes: dict[str, int]
@@ -146,4 +149,5 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
             f"{self.delivered:,} detections delivered, {self.expected:,} expected{allowed}; "
             f"{self.lost:,} lost{dropped}, {self.duplicate:,} duplicate, {self.spurious:,} spurious"
         )
+        found += f", {self.doubled:,} doubled by moves" if self.doubled else ""
         return "; ".join([found, *besides])

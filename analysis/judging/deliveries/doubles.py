@@ -1,48 +1,64 @@
-"""Publications that a client got from its old broker and from its new one, between which it moved: doubles and order.
+"""What a client got from its old broker and from its new one, between which it moved: doubles and order.
 
-A handover may double a publication where the routing's manifest says so. Then each of the two brokers may notify the
-client of it once, each while the client had a session with it. Whatever is got twice from one broker, from a broker at
-which the client was not, or across a handover that doubles nothing, is *duplicated*. A handover may cost the order
-between the two brokers, and never that of what one of them delivers.
+A handover may double a publication, or a set of publications, where the routing's manifest says so. Then each of the
+two brokers may notify the client of it once, each while the client had a session with it. Whatever is got twice from
+one broker, from a broker at which the client was not, or across a handover that doubles nothing, is *duplicated*. A
+handover may cost the order between the two brokers, and never that of what one of them delivers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from analysis.judging.histories.history import History
-from analysis.judging.judged import Receipt
 from analysis.reading.stays import Stay
-from record.handover import MoveCost
+from record.handover import MoveCost, MoveCosts
+
+Got = tuple[str | None, int]
+"""The broker that notified a client, and the time in nanoseconds."""
 
 
-def may_be_doubled(history: History, client: str, receipts: Sequence[Receipt]) -> bool:
-    """True when moves of a client explain all of its notifications of one publication but the first."""
-    stays = [_stay_of(history.stays.of(client), receipt, history.settling.within) for receipt in receipts]
-    if None in stays or len(set(stays)) < len(stays):
-        return False
-    crossed = history.stays.of(client)
-    places = sorted(crossed.index(stay) for stay in stays if stay is not None)
-    if any(crossed[place].broker == crossed[before].broker for before, place in pairwise(places) if place - before > 1):
-        return False  # a broker that the client has come back to passes a publication on once
-    handovers = [crossed[place].handover for place in range(places[0] + 1, places[-1] + 1)]
-    return all(handover is not None and history.move_costs.get(handover, MoveCost()).doubles for handover in handovers)
+@dataclass(frozen=True, slots=True)
+class ClientMoves:
+    """The moves of one client, as far as they explain what it got."""
+
+    stays: Sequence[Stay] = ()
+    """None of a client that does not move."""
+    costs: MoveCosts = field(default_factory=dict)
+    """The cost of each handover."""
+    lag: int = 0
+    """Nanoseconds for which what is on its way when a client leaves in order may still come."""
+
+    def may_double(self, got: Sequence[Got]) -> bool:
+        """True when moves explain all of the client's notifications of one thing but the first."""
+        stays = [self._stay_of(one) for one in got]
+        if None in stays or len(set(stays)) < len(stays):
+            return False
+        crossed = self.stays
+        places = sorted(crossed.index(stay) for stay in stays if stay is not None)
+        if any(
+            crossed[place].broker == crossed[before].broker for before, place in pairwise(places) if place - before > 1
+        ):
+            return False  # a broker that the client has come back to passes a publication on once
+        handovers = [crossed[place].handover for place in range(places[0] + 1, places[-1] + 1)]
+        return all(handover is not None and self.costs.get(handover, MoveCost()).doubles for handover in handovers)
+
+    def reordering(self, got: Got) -> int:
+        """The number of handovers that may cost the order which the client had behind it when it was notified."""
+        stay = self._stay_of(got)
+        crossed = () if stay is None else self.stays[1 : self.stays.index(stay) + 1]
+        costs = [self.costs.get(later.handover, MoveCost()) for later in crossed if later.handover is not None]
+        return sum(cost.reorders for cost in costs)
+
+    def _stay_of(self, got: Got) -> Stay | None:
+        """The stay in which the client got a notification; None of one from a broker where it was not."""
+        broker, time = got
+        found = [stay for stay in self.stays if stay.broker == broker and stay.begin <= time <= stay.end + self.lag]
+        return found[-1] if found else None
 
 
-def reordering_handovers(history: History, client: str, receipt: Receipt) -> int:
-    """The number of handovers that may cost the order which a client had behind it when it was notified."""
-    stays = history.stays.of(client)
-    stay = _stay_of(stays, receipt, history.settling.within)
-    crossed = () if stay is None else stays[1 : stays.index(stay) + 1]
-    costs = [history.move_costs.get(later.handover, MoveCost()) for later in crossed if later.handover is not None]
-    return sum(cost.reorders for cost in costs)
-
-
-def _stay_of(stays: Sequence[Stay], receipt: Receipt, lag: int) -> Stay | None:
-    """The stay in which a client got a notification; None of one that it got from a broker where it was not. What is on
-    its way when a client leaves in order may still come, for a time of `lag` nanoseconds."""
-    found = [
-        stay for stay in stays if stay.broker == receipt.broker and stay.begin <= receipt.notified <= stay.end + lag
-    ]
-    return found[-1] if found else None
+def moves_of(history: History, client: str) -> ClientMoves:
+    """The moves of one client of a variant."""
+    return ClientMoves(history.stays.of(client), history.move_costs, history.settling.within)

@@ -185,7 +185,8 @@ def _not_renewed(end: int, history: History, received: Received) -> Iterator[Ope
         if renewal.due > end:
             continue
         for made in history.lifetimes:
-            is_elsewhere = not renewal.left and made.broker != renewal.broker
+            moves = renewal.left or history.stays.of(made.client)
+            is_elsewhere = not moves and made.broker != renewal.broker
             if made.node != renewal.node or is_elsewhere or not _stood(made, renewal):
                 continue
             times = received.get(OwnDeclaration(made.variant, renewal.broker, made.client, made.name), ())

@@ -36,13 +36,17 @@ class DetectionCounts(msgspec.Struct):
     lost: Sum = 0
     dropped: Sum = 0
     duplicate: Sum = 0
+    doubled: Sum = 0
     spurious: Sum = 0
     spurious_causes: Reasons = []
 
     def add(self, judged: JudgedDetection) -> None:
         got = len(judged.notified)
         self.delivered += got
-        self.duplicate += max(got - judged.lifetimes, 0)
+        if judged.doubled:
+            self.doubled += max(got - judged.lifetimes, 0)
+        else:
+            self.duplicate += max(got - judged.lifetimes, 0)
         if judged.right is Right.MUST:
             self.expected += 1
             self.lost += judged.is_lost
@@ -80,6 +84,7 @@ class DetectionCounts(msgspec.Struct):
             DetectionFigures,
             self,
             composites=composites,
+            doubled=self.doubled or msgspec.UNSET,
             excused=ordered(by_reason(self.excused)),
             not_judged=ordered(by_reason(self.not_judged)),
             spurious_causes=dict(by_reason(self.spurious_causes)),

@@ -15,6 +15,10 @@ these:
 3. **on its way home**: a broker recorded the detection, and an element on the path to the client's broker failed, or
    was down or recovering, before it can have come there.
 
+A client that moves has its composite subscriptions begin anew at each broker. What the broker that it has left
+detects counts for nothing. A set of which a publication was made before the composite subscription stood at the next
+broker, and which was not complete when the client left the former one, is excused by that handover.
+
 A set that a broker recorded as detected has lost none of its publications, so only the third kind excuses it, or a
 break of the client's session. Nothing is excused by an outage that lies beside the ways of the set's publications and
 its detection, or that began when the set must have come.
@@ -31,6 +35,7 @@ from analysis.judging.evidence.excuses import Evidence, Excuse, ended
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import elements_of
 from analysis.judging.evidence.weighing import UNDRAINED
+from analysis.judging.histories.history import ServedTwice
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.judging.rights.composite_rights import PartMatch
@@ -38,6 +43,7 @@ from analysis.judging.trace import CopyTrace, StepKind
 from analysis.reading.detections import MadeDetection
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.placements import JoinPoint
+from analysis.reading.stays import Stay
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
@@ -58,11 +64,16 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetFacts:
-    """The facts about one lifetime of a composite subscription by which its missing sets are excused."""
+    """The facts about one lifetime of a composite subscription, at one broker of its client, by which its missing sets
+    are excused."""
 
     evidence: Evidence
     broker: BrokerId | None
     """The client's."""
+    stay: Stay | None = None
+    """The client's stay at the broker; None of a client that does not move."""
+    served_twice: Sequence[ServedTwice] = ()
+    """Soft handovers of the client during which it stood at both brokers."""
     points: Sequence[JoinPoint] = ()
     """Its join points, where it is routed as a unit, in the order in which they began."""
     sessions: Intervals = NONE
@@ -77,6 +88,26 @@ class SetFacts:
         nothing disturbed it."""
         calm = end - self.evidence.settling.calm
         return end if self.disturbed.overlaps(begin, calm) else calm
+
+    def concerns(self, made: MadeDetection, first: int) -> bool:
+        """True of a detection that was made for the client while it was at the broker. The first publication of its set
+        was made at `first`: a join point that began later does not know it, and one that a former broker has asked for
+        may stand beside it."""
+        if self.stay is None:
+            return True
+        if not self.stay.begin <= made.time <= self.stay.end:
+            return False
+        if not self.points:
+            return made.broker == self.broker
+        return any(point.joined <= first for point in self.points_of(made))
+
+    def points_of(self, made: MadeDetection) -> list[JoinPoint]:
+        """The join points that may have made a detection, the last to begin last."""
+        return [
+            point
+            for point in self.points
+            if point.broker == made.broker and point.detecting.sub_unit == made.sub_unit and point.joined <= made.time
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +180,19 @@ class SetWeighing:
 
     def _session(self, matches: Sequence[PartMatch], whole: MadeDetection | None) -> Excuse | None:
         """The excuse by a break of the client's session, which costs what is kept, and what is on its way there."""
-        facts = self.facts
-        begin = matches[0].stamp if whole is None else whole.time
+        facts, first = self.facts, matches[0].stamp
+        begin = first if whole is None else whole.time
         if whole is None:
             end = max(facts.over(match.stamp, match.until) for match in matches)
         else:
             end = facts.over(begin, begin + facts.evidence.settling.within)
+        crossed = next((over for over in facts.served_twice if first < over.stood and over.left < end), None)
+        if crossed is not None:
+            return Excuse(
+                "kept at a broker that its client has left",
+                f"begun at {first / SECOND:.3f} s, before the composite subscription stood at the next broker "
+                f"({crossed.stood / SECOND:.3f} s), and under way when the client left ({crossed.left / SECOND:.3f} s)",
+            )
         if not facts.sessions.overlaps(begin, facts.silent.settled(begin, end)):
             return None
         if self._stood_again(begin):
@@ -305,11 +343,7 @@ class SetWeighing:
     def _home_elements(self, made: MadeDetection) -> frozenset[str]:
         """The brokers and directions of links that a detection passes, the detecting broker and the client's
         included."""
-        paths = [
-            (*point.placement.path, point.broker)
-            for point in self.facts.points
-            if point.broker == made.broker and point.detecting.sub_unit == made.sub_unit and point.joined <= made.time
-        ]
+        paths = [(*point.placement.path, point.broker) for point in self.facts.points_of(made)]
         path = paths[-1] if paths else (made.broker,)
         home = tuple(dict.fromkeys(reversed(path)))
         return elements_of(home)

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from analysis.judging.deliveries.doubles import ClientMoves
 from analysis.judging.detections.combinations import Combinations
 from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss, PlacedMade
 from analysis.judging.detections.evidence import SetFacts, SetWeighing, Weighed
@@ -51,8 +52,10 @@ class ComposedLifetime:
     """Nanoseconds."""
     matches: Sequence[int]
     """The number of publications that match each part."""
-    facts: SetFacts
-    """Facts by which the loss of a set is excused."""
+    facts: Sequence[SetFacts]
+    """Facts by which the loss of a set is excused, at each broker of the client, in the order of its stays."""
+    moves: ClientMoves = field(default_factory=ClientMoves)
+    """The moves of the client."""
     error: int = 0
     """The largest possible error of the difference of two stamps, in nanoseconds."""
 
@@ -70,6 +73,8 @@ class JudgedDetection:
     """The number of lifetimes in which it is a detection: the client may get it in each."""
     weighed: Weighed | None = None
     """Evidence on a set that is owed and did not come; None for other sets."""
+    doubled: bool = False
+    """True when moves of the client explain all notifications beyond the first."""
 
     @property
     def is_lost(self) -> bool:
@@ -78,7 +83,7 @@ class JudgedDetection:
 
     @property
     def defect(self) -> DetectionDefect | None:
-        if len(self.notified) > self.lifetimes:
+        if len(self.notified) > self.lifetimes and not self.doubled:
             return DetectionDefect.DUPLICATED
         return DetectionDefect.LOST if self.is_lost else None
 
@@ -137,7 +142,9 @@ class DetectionSweep:
             number: Combinations(lifetime.pattern, lifetime.within + lifetime.error, lifetime.matches)
             for number, lifetime in lifetimes.items()
         }
-        self._weighing = {number: SetWeighing(lifetime.facts) for number, lifetime in lifetimes.items()}
+        self._weighing = {
+            number: [SetWeighing(facts) for facts in lifetime.facts] for number, lifetime in lifetimes.items()
+        }
         self._horizon = max((lifetime.within + lifetime.error for lifetime in lifetimes.values()), default=0)
         self._newest: DetectionMember | None = None
         """The last one that was added; all events of a publication follow one another."""
@@ -221,7 +228,9 @@ class DetectionSweep:
             owing = [number for number in found.lifetimes if self._must(found.members, number)]
             weighed = self._weighed(found, owing) if owing else None
             right = Right.MUST if owing else Right.MAY
-            yield JudgedDetection(found.members, right, notified, len(found.lifetimes), weighed)
+            got = [(detection.broker, detection.time) for detection in notified]
+            doubled = len(got) > 1 and self._lifetimes[found.lifetimes[-1]].moves.may_double(got)
+            yield JudgedDetection(found.members, right, notified, len(found.lifetimes), weighed, doubled)
 
     def _assign(self, placed: PlacedDetection) -> None:
         found = self._open.get(frozenset(placed.detection.publications))
@@ -248,7 +257,7 @@ class DetectionSweep:
     def _weighed(self, found: _OpenSet, owing: Sequence[int]) -> Weighed | None:
         """The outcome for a set that is owed in some lifetimes; None where it came. It is lost if it is in one of
         them."""
-        if found.notified and not any(self._lifetimes[number].facts.evidence.losses for number in owing):
+        if found.notified and not any(self._lifetimes[number].facts[0].evidence.losses for number in owing):
             return None
         ids = {member.publication for member in found.members}
         made = [
@@ -261,8 +270,16 @@ class DetectionSweep:
         weighed: Weighed | None = None
         for number in owing:
             matches = [member.matches[number] for member in found.members]
+            weighing = self._weighing_at(number, matches[-1].stamp)
+            of_client = [detection for detection in made if weighing.facts.concerns(detection, matches[0].stamp)]
             if found.notified:
-                self._weighing[number].prove(matches, made)
+                weighing.prove(matches, of_client)
             elif weighed is None or not weighed.is_lost:
-                weighed = self._weighing[number].weigh(matches, made)
+                weighed = weighing.weigh(matches, of_client)
         return weighed
+
+    def _weighing_at(self, number: int, time: int) -> SetWeighing:
+        """The weighing of a set whose last publication was made at this time, at the broker that the client had not
+        left yet."""
+        found = self._weighing[number]
+        return next((one for one in found if one.facts.stay is None or time < one.facts.stay.end), found[-1])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from analysis.judging.deliveries.doubles import moves_of
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeEventReader, CompositeName, PartOfComposite, PlacedDetection
 from analysis.judging.detections.evidence import SetFacts
@@ -27,11 +28,12 @@ from analysis.judging.examples import keep_example
 from analysis.judging.histories.history import History
 from analysis.judging.language import parts_of
 from analysis.judging.rights.declared import composite_of
-from analysis.judging.rights.standing import standing_of
+from analysis.judging.rights.standing import standings_of
 from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.placements import JoinPoint
+from analysis.reading.stays import Stay
 from analysis.run_files.folders import Folder
 from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
@@ -146,23 +148,40 @@ def lifetimes_of(
             if composite is None:
                 continue
             parts = range(len(parts_of(composite.pattern)))
-            made = standing_of(number, lifetime, history)
             name = CompositeName(variant, lifetime.client, lifetime.name)
             found.setdefault(name, {})[number] = ComposedLifetime(
                 pattern=composite.pattern,
                 within=composite.within,
                 matches=[matched.of(variant, number, part).matches for part in parts],
-                facts=SetFacts(
-                    evidence=evidence[variant],
-                    broker=lifetime.broker,
-                    points=_of_lifetime(points[name], lifetime),
-                    sessions=made.outages,
-                    silent=history.silent,
-                    disturbed=Intervals.union(*history.struck.values()),
-                ),
+                facts=list(_facts(number, history, evidence[variant], _of_lifetime(points[name], lifetime))),
+                moves=moves_of(history, lifetime.client),
                 error=error,
             )
     return found
+
+
+def _facts(number: int, history: History, evidence: Evidence, points: Sequence[JoinPoint]) -> Iterator[SetFacts]:
+    """The facts about lifetime `number` of a history, at each broker of its client."""
+    lifetime = history.lifetimes[number]
+    stays: Sequence[Stay | None] = history.stays.of(lifetime.client) or (None,)
+    for stay, made in zip(stays, standings_of(number, lifetime, history), strict=True):
+        yield SetFacts(
+            evidence=evidence,
+            broker=made.broker,
+            stay=stay,
+            served_twice=history.served_twice.get((lifetime.node, lifetime.broker), ()),
+            points=points if stay is None else [point for point in points if _is_of(point, stay)],
+            sessions=made.outages,
+            silent=history.silent,
+            disturbed=Intervals.union(*history.struck.values()),
+        )
+
+
+def _is_of(point: JoinPoint, stay: Stay) -> bool:
+    """True of a join point that began during a stay, for the broker of the stay. The path of a sub-unit does not lead
+    to that broker, but to the join point of its unit."""
+    home = (*point.placement.path, point.broker)[0]
+    return stay.begin <= point.joined <= stay.end and (home == stay.broker or bool(point.detecting.sub_unit))
 
 
 def _of_lifetime(points: Iterable[JoinPoint], lifetime: DeclarationLifetime) -> list[JoinPoint]:

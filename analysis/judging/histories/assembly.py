@@ -191,6 +191,7 @@ def _history(
         missing_sessions=moved.named(missing),
         renewals=[*filter(moved.stayed, returning.renewals(returned, outages(faults, brokers), missing)), *renewed],
         staying_sessions=_staying(number, variant, stays, logs),
+        served_twice=moved.spread(moved.served_twice(settling.within)),
         stays=stays,
         move_costs=_move_costs(variant),
         owes_accepted=owes_accepted(variant),

@@ -51,6 +51,15 @@ class MissingSession(NamedTuple):
     """The broker that its client had left by a move; empty of a session that broke in another way."""
 
 
+class ServedTwice(NamedTuple):
+    """A soft handover that was over only after what the client had declared stood at the new broker, so that the client
+    was never without its service."""
+
+    stood: int
+    left: int
+    """Nanoseconds, both: when it stood there at the latest, and when the client left the old broker."""
+
+
 class StayingSession(NamedTuple):
     """The session of a client that its broker did not end, though the client had left."""
 
@@ -165,6 +174,9 @@ class History:
     renewals: Sequence[Renewal] = ()
     staying_sessions: Sequence[StayingSession] = ()
     """Sessions of clients that have moved, which their old brokers did not end."""
+    served_twice: Mapping[Session, Sequence[ServedTwice]] = field(default_factory=dict)
+    """Soft handovers that cost nobody a notification, and nothing but what the old broker kept for composite
+    subscriptions."""
     stays: Stays = NO_STAYS
     """The stays of clients that move."""
     move_costs: MoveCosts = field(default_factory=dict)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from analysis.judging.histories.history import MissingSession, Renewal, Session, StayingSession
+from analysis.judging.histories.history import MissingSession, Renewal, ServedTwice, Session, StayingSession
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting
@@ -52,8 +52,7 @@ class MovedSessions:
     def lasting(self, session: Session, outage: Outage, within: int) -> tuple[int, int] | None:
         """The time for which an outage of a session concerns its clients, whose operations settle `within` that time;
         None for a handover that costs nothing."""
-        handovers = self._stays.handovers(client_of(session[0]))
-        arrived = next((stay for left, stay in handovers if left.end == outage.begin), None)
+        arrived = self._arrived(session, outage.begin)
         if arrived is None or arrived.handover is None:
             return lasting(outage, within)
         if self._costs.get(arrived.handover, MoveCost()).loses is MoveLoss.NOTHING:
@@ -62,13 +61,23 @@ class MovedSessions:
         begin, end = lasting(outage if made is None else replace(outage, end=made), within)
         return (begin, end) if begin < end else None
 
+    def served_twice(self, within: int) -> dict[Session, list[ServedTwice]]:
+        """The soft handovers that were over only after the clients' operations had settled at their new brokers, for
+        which they take `within`. They cost what the old broker keeps, where they cost anything."""
+        found: dict[Session, list[ServedTwice]] = {}
+        for (session, gone), made in self._made.items():
+            arrived = self._arrived(session, gone)
+            cost = MoveCost() if arrived is None or arrived.handover is None else self._costs.get(arrived.handover)
+            if made + within <= gone and (cost or MoveCost()).loses is not MoveLoss.NOTHING:
+                found.setdefault(session, []).append(ServedTwice(made + within, gone))
+        return found
+
     def publishing_anew(self, within: int) -> dict[Session, list[tuple[int, int]]]:
         """The times after soft handovers in which what clients publish may be lost, because they publish at their new
         broker from their arrival on, where their advertisements settle `within` that time."""
         found: dict[Session, list[tuple[int, int]]] = {}
         for (session, gone), made in self._made.items():
-            handovers = self._stays.handovers(client_of(session[0]))
-            arrived = next((stay for left, stay in handovers if left.end == gone), None)
+            arrived = self._arrived(session, gone)
             cost = None if arrived is None or arrived.handover is None else self._costs.get(arrived.handover)
             if (cost or MoveCost()).publishing is PublishingLoss.UNSETTLED:
                 found.setdefault(session, []).append((made, made + within))
@@ -112,6 +121,11 @@ class MovedSessions:
         return not stays or any(
             stay.broker == renewal.broker and stay.begin <= renewal.failed and renewal.due < stay.end for stay in stays
         )
+
+    def _arrived(self, session: Session, gone: int) -> Stay | None:
+        """The stay to which a client went at this time; None where its session broke in another way."""
+        handovers = self._stays.handovers(client_of(session[0]))
+        return next((stay for left, stay in handovers if left.end == gone), None)
 
     def _left(self, client: str, broke: int) -> str:
         """The broker that a client has left at this time; empty where its session broke in another way."""

@@ -18,7 +18,7 @@ from analysis.judging.language import Value
 from analysis.judging.rights.declared import declared_parts
 from analysis.judging.rights.duties import Duties
 from analysis.judging.rights.interests import ReadContent
-from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
+from analysis.judging.rights.standing import Flight, Standing, Status, standings_of
 from analysis.judging.rights.subscribed import doubt_of, judged_right, moments_of, spurious_cause
 from analysis.judging.trace import Step
 from analysis.tables.deliveries import Cause, Right
@@ -92,16 +92,17 @@ class CompositeRights:
         """`status_of` gives the status of a subscription towards a publication."""
         self._status_of = status_of
         self._best_effort = history.promises.delivery is not Completeness.EVERY
-        self._leaves: list[_Leaf] = []
-        """Parts by their numbers (`ReadContent.parts`)."""
+        self._leaves: list[list[_Leaf]] = []
+        """Parts by their numbers (`ReadContent.parts`), each once for every broker at which its client is."""
         self._known: dict[_JudgedKey, list[_JudgedParts]] = {}
-        standings: dict[int, Standing] = {}
+        self._made: dict[int, list[Standing]] = {}
         for number, place, part in declared_parts(history):
-            if number not in standings:
-                standings[number] = standing_of(number, history.lifetimes[number], history)
-            self._leaves.append(_Leaf(standings[number], place, tuple(made.attribute for made in part.variables)))
-        self._made = {leaf.made.number: leaf.made for leaf in self._leaves}
-        self._moments = None if history.has_cuts else moments_of(leaf.made for leaf in self._leaves)
+            if number not in self._made:
+                self._made[number] = list(standings_of(number, history.lifetimes[number], history))
+            attributes = tuple(made.attribute for made in part.variables)
+            self._leaves.append([_Leaf(made, place, attributes) for made in self._made[number]])
+        standings = (made for of_lifetime in self._made.values() for made in of_lifetime)
+        self._moments = None if history.has_cuts else moments_of(standings)
 
     def matches(self, content: ReadContent, flight: Flight, entitled: Status) -> Sequence[PartMatch]:
         """The composite subscriptions that have parts which a publication matches, with the right to it."""
@@ -117,7 +118,8 @@ class CompositeRights:
     def raise_announced(self, matches: Iterable[PartMatch], flight: Flight, duties: Duties) -> None:
         """Raises rights to must where the start of the composite subscription had been announced."""
         for match in matches:
-            if match.right is Right.MAY and duties.is_announced(self._made[match.lifetime], flight):
+            standing = (made for made in self._made[match.lifetime] if made.concerns(flight.published.time))
+            if match.right is Right.MAY and any(duties.is_announced(made, flight) for made in standing):
                 match.right, match.doubt = Right.MUST, None
 
     def _matches(self, content: ReadContent, flight: Flight, entitled: Status) -> Iterator[PartMatch]:
@@ -154,8 +156,9 @@ class CompositeRights:
     def _judged_now(self, numbers: tuple[int, ...], flight: Flight, entitled: Status) -> list[_JudgedParts]:
         by_lifetime: dict[int, list[_Leaf]] = {}
         for number in numbers:
-            leaf = self._leaves[number]
-            by_lifetime.setdefault(leaf.made.number, []).append(leaf)
+            for leaf in self._leaves[number]:
+                if leaf.made.concerns(flight.published.time):
+                    by_lifetime.setdefault(leaf.made.number, []).append(leaf)
         found = []
         for lifetime, leaves in by_lifetime.items():
             status = self._status_of(leaves[0].made, flight)

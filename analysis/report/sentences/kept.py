@@ -72,7 +72,9 @@ def _named(before: str, names: list[str], things: str) -> str:
 
 
 def _none_lost(delivery: Delivery, record: VariantRecord) -> str:
-    by_moves = f" but {delivery.doubled:,}, as the terms of moves allow" if delivery.doubled else ""
+    detected = UNSET if delivery.detections is UNSET else delivery.detections.doubled
+    doubled = (delivery.doubled or 0) + (detected or 0)
+    by_moves = f" but {doubled:,}, as the terms of moves allow" if doubled else ""
     kept_order = f", none out of order{_reordered_by_moves(delivery, record)}"
     ordered = "" if record.promises.order is Order.NONE else kept_order
     excused = delivery.excused + delivery.not_judged

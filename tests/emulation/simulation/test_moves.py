@@ -115,6 +115,27 @@ def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypat
     )
 
 
+def test_a_restart_after_which_a_client_that_has_moved_does_not_subscribe_again_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restarted = UNANNOUNCED, "{at: 7s, kill: B3, for: 1s}"
+    assert judged(tmp_path / "as planned", *restarted, run="14s").delivery.verdicts == ["correct"]
+    connect = SiteSession.connect
+
+    def forgetful(session: SiteSession, broker: SimulatedBroker) -> None:
+        with monkeypatch.context() as patched:
+            if session._events.seconds() > 8.0:
+                patched.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
+            connect(session, broker)
+
+    monkeypatch.setattr(SiteSession, "connect", forgetful)
+    variant = judged(tmp_path / "forgetful", *restarted, run="14s")
+    assert set(variant.delivery.verdicts) == {"lost", "not renewed"}
+    assert "S1 did not come to B3 again after its restart" in " ".join(
+        example.detail for example in variant.delivery.examples
+    )
+
+
 def test_an_old_session_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SiteSession, "lost_at_broker", lambda _: do_nothing)
     variant = judged(tmp_path, UNANNOUNCED)

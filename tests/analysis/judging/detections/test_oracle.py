@@ -48,7 +48,7 @@ def match_of(pattern: Composite, made: Published, right: Right) -> PartMatch | N
 
 def lifetime_of(pattern: Composite, within: int) -> ComposedLifetime:
     matches = [1] * len(parts_of(pattern))
-    return ComposedLifetime(pattern=pattern_of(pattern), within=within, matches=matches, facts=calm())
+    return ComposedLifetime(pattern=pattern_of(pattern), within=within, matches=matches, facts=[calm()])
 
 
 def calm() -> SetFacts:
@@ -128,7 +128,7 @@ def test_an_error_of_stamps_makes_what_is_close_to_the_end_of_the_window_optiona
     for spread in (7, 8, 12, 13):
         made = [Published("p1", 100, {"class": "A"}), Published("p2", 100 + spread, {"class": "B"})]
         matches = [found for one in made if (found := match_of(PAIR, one, Right.MUST)) is not None]
-        lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], facts=calm(), error=2)
+        lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], facts=[calm()], error=2)
         verdicts[spread] = [found.right for found in DetectionSweep({7: lifetime}).judged(in_order(matches))]
     assert verdicts == {7: [Right.MUST], 8: [Right.MUST], 12: [Right.MAY], 13: []}
 
