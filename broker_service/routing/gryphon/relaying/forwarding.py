@@ -73,6 +73,8 @@ class Forwarding:
         self._propagation = propagation
         self._known_state = propagation.state
         self._path = PATHS[options.paths]
+        self._heads: dict[tuple[NodeNumber, BrokerId], int] = {}
+        """The messages that a link has sent once the latest head of a stream is among them, by stream and neighbour."""
         self._sufficient: dict[tuple[NodeNumber, NodeNumber], tuple[int, int, bool]] = {}
         """The latest answer of `is_sufficient` for each stream and node: digest of the vector, version of V_b, and
         whether V_b suffices."""
@@ -212,7 +214,8 @@ class Forwarding:
 
         Returns the actions, and the leaves that cannot be reached. `to` is the only broker that will do. One broker of
         a node passes the announcement on. Where the others get publications as well, they are told what they need not
-        keep any more.
+        keep any more. A broker for which the last announcement waits still is not told again: where a link carries them
+        more slowly than they are made, they would keep everything else waiting for ever.
         """
         state = self.state(stream)
         latest = state.vectors.latest()
@@ -233,12 +236,26 @@ class Forwarding:
             silent = state.end - state.silent_for[node].start_of(state.end)
             sideways = target in self.view.peers
             head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways, state.lost)
-            actions.append(self.control(target, head))
+            told = {target: head}
             if not self.single_path and not to:
                 others = [each for each in self.view.members.get(node, ()) if each != target and self.is_up(each)]
-                informing = msgspec.structs.replace(head, lacking=())
-                actions += [self.control(other, informing) for other in others]
+                told |= dict.fromkeys(others, msgspec.structs.replace(head, lacking=()))
+            actions += [
+                self._head(each, found)
+                for each, found in told.items()
+                if to or not self._has_waiting_head(stream, each)
+            ]
         return actions, unreachable
+
+    def _head(self, neighbour: BrokerId, head: Head) -> Send:
+        link = self._links[neighbour]
+        self._heads[head.stream, neighbour] = link.sent + link.queue_length + 1
+        return self.control(neighbour, head)
+
+    def _has_waiting_head(self, stream: NodeNumber, neighbour: BrokerId) -> bool:
+        """True while the latest head for a neighbour waits in the link's queue. What breaks a link may empty that."""
+        link = self._links[neighbour]
+        return link.queue_length > 0 and link.sent < self._heads.get((stream, neighbour), 0)
 
     def lost(self, state: StreamState, node: NodeNumber) -> dict[NodeNumber, int]:
         """`StreamState.lost` for the leaves that a node asks for: those behind a neighbouring one, and all where a

@@ -312,6 +312,7 @@ class _Link(SimpleNamespace):
     """The status of a link with an empty queue."""
 
     queue_length = 0
+    sent = 0
     round_trip = None
 
     def __init__(self, states: Mapping[frozenset[str], bool], ends: frozenset[str]) -> None:

@@ -137,3 +137,31 @@ def test_publications_on_a_slow_path_are_waited_for(delay: str, tmp_path: Path) 
     assert [record.id for record in records if record.event is Event.NOTIFIED] == published
     assert len(published) > 3000
     assert labels["retransmission"] < 0.05 * len(published)
+
+
+SLOW_LINKS = """
+name: slow
+topology: {kind: paper, name: gryphon-failure, link: {delay: 300ms}}
+routing: {protocol: gryphon, paths: message}
+brokers: {limits: {resume: false, window: 1}}
+workload:
+  kind: topics
+  publications: {topics: 4, rate: 6/min, placement: [pb]}
+  subscriptions:
+    - {subscribers: 4, topics: 1..2, placement: [sb1]}
+    - {subscribers: 4, topics: 3..4, placement: [sb2]}
+timeline: {join: 20s, run: 60s, drain: 10s}
+faults: [{at: run+8s, link_down: pb-ib1, for: 7s}]
+seed: 1
+"""
+"""A link carries a message in 0.6 s, and an end that is not acknowledged is announced every 0.25 s."""
+
+
+@pytest.mark.proof
+def test_announcements_do_not_wait_behind_each_other_on_a_link_that_is_slower_than_they_are(tmp_path: Path) -> None:
+    records = run_of(SLOW_LINKS, tmp_path)
+    queues = [record.queue or 0 for record in records if record.event is Event.SENT and record.node == "pb"]
+    assert len(queues) > 100
+    assert max(queues) < 60
+    published = {record.id for record in records if record.event is Event.PUBLISH}
+    assert {record.id for record in records if record.event is Event.NOTIFIED} == published
