@@ -241,6 +241,38 @@ def test_a_loss_beyond_the_window_of_a_move_is_named(tmp_path: Path, monkeypatch
     assert judged(tmp_path, UNANNOUNCED).delivery.verdicts == ["lost"]
 
 
+BERLIN = "B1 2", "B1 3"
+"""The sessions of S1 and S2, wherever they are."""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("overlap", "begin", "end", "verdict"),
+    [
+        ("1s", 4.0, 4.4, "lost"),
+        ("1s", 7.1, 7.5, "correct"),
+        ("1s", 9.0, 9.4, "lost"),
+        ("5s", 6.5, 6.9, "lost"),
+        ("5s", 10.5, 10.9, "lost"),
+        ("5s", 11.1, 11.5, "lost"),
+    ],
+)
+def test_a_soft_handover_excuses_what_was_in_flight_until_all_has_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overlap: str, begin: float, end: float, verdict: str
+) -> None:
+    """Both sessions are there from 6 s on, and the old one ends a second later, ahead of what the client declared at its
+    new broker, or five seconds later, behind it."""
+    receive = SiteSession._receive
+
+    def forgetful(session: SiteSession, stream: Session, frame: BrokerFrame) -> None:
+        if session.name not in BERLIN or not begin < session._events.seconds() < end:
+            receive(session, stream, frame)
+
+    monkeypatch.setattr(SiteSession, "_receive", forgetful)
+    soft = f"{{at: 6s, move: berlin, to: B3, overlap: {overlap}, handover: make before break}}"
+    assert judged(tmp_path, soft, run="14s").delivery.verdicts == [verdict]
+
+
 @pytest.mark.proof
 def test_a_double_outside_the_promise_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     costs = {**CHOSEN_BY_THE_FIRST_BROKER, Handover.MAKE_BEFORE_BREAK: MoveCost()}
