@@ -1,4 +1,4 @@
-"""What a client got from its old broker and from its new one, between which it moved: doubles and order.
+"""Notifications that a client got from its old broker and from its new one: doubles and order.
 
 A handover may double a publication, or a set of publications, where the routing's manifest says so. Then each of the
 two brokers may notify the client of it once, each while the client had a session with it. Whatever is got twice from
@@ -25,7 +25,7 @@ class ClientMoves:
     """The moves of one client, as far as they explain what it got."""
 
     stays: Sequence[Stay] = ()
-    """None of a client that does not move."""
+    """The stays of the client at brokers; empty for one that does not move."""
     costs: MoveCosts = field(default_factory=dict)
     """The cost of each handover."""
     lag: int = 0

@@ -58,7 +58,7 @@ def test_contention_is_named_whatever_part_of_the_budget_it_is_booked_as() -> No
 
 
 def test_contention_is_a_share_of_a_mean_over_more_notifications_than_were_replayed() -> None:
-    """Those whose ways are in the log took 21 ms in the mean and all together 20 ms, next to all of it contention."""
+    """Notifications whose ways are in the log took 21 ms in the mean, next to all of it contention, and all 20 ms."""
     found = judged(delay(parts(delay=21.0), replayed(mean=0.21, notifications=960), known=960))[Figure.MEAN]
     assert found.verdict is INVALID
     assert found.reason == "19.8 of 20.0 ms are this host's, most of it at B4"
