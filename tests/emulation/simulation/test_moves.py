@@ -260,8 +260,8 @@ BERLIN = "B1 2", "B1 3"
 def test_a_soft_handover_excuses_what_was_in_flight_until_all_has_settled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overlap: str, begin: float, end: float, verdict: str
 ) -> None:
-    """Both sessions are there from 6 s on, and the old one ends a second later, ahead of what the client declared at its
-    new broker, or five seconds later, behind it."""
+    """Both sessions are there from 6 s on, and the old one ends a second later, before the client's subscriptions stand
+    at its new broker, or five seconds later, after that."""
     receive = SiteSession._receive
 
     def forgetful(session: SiteSession, stream: Session, frame: BrokerFrame) -> None:
