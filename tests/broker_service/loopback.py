@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from broker_service.grpc_shell.server import BrokerServer
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from record.service_time import ServiceTime
 from tests.broker_service import grpcio as rpc
+from tests.ports import free_port
 
 WITHIN = 60.0
 """Seconds after which a test gives up; nothing is expected to take long."""
@@ -33,13 +33,6 @@ QUOTES = Advertisement((STOCK, Predicate("price", Operator.GREATER, 0), Predicat
 def quote(price: float, text: str = "") -> Publication:
     """A publication that conforms to QUOTES and matches STOCKS, as large as its text."""
     return Publication({"class": "STOCK", "price": price, "text": text})
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def calls_of(target: Any, name: str) -> asyncio.Queue[tuple[Any, ...]]:

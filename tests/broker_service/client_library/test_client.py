@@ -30,10 +30,10 @@ from tests.broker_service.loopback import (
     Connection,
     Loopback,
     calls_of,
-    free_port,
     quote,
     until,
 )
+from tests.ports import free_port
 
 CHEAP = Subscription((*STOCKS.predicates, Predicate("price", Operator.LESS, 10)))
 

@@ -19,8 +19,9 @@ from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Send
 from record.log import Event
 from tests.broker_service import grpcio as rpc
-from tests.broker_service.loopback import MB, WITHIN, Loopback, calls_of, events, free_port, until
+from tests.broker_service.loopback import MB, WITHIN, Loopback, calls_of, events, until
 from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
+from tests.ports import free_port
 
 LIMITS = Limits(heartbeat=30, reconnect_first=0.01, reconnect_last=0.05)
 

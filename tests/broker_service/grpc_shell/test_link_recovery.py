@@ -29,10 +29,10 @@ from tests.broker_service.loopback import (
     Connection,
     Loopback,
     calls_of,
-    free_port,
     quote,
     until,
 )
+from tests.ports import free_port
 
 SOURCE = Path(__file__).parents[3]
 

@@ -34,12 +34,12 @@ from tests.broker_service.loopback import (
     calls_of,
     deliver,
     events,
-    free_port,
     quote,
     status,
     until,
 )
 from tests.broker_service.scripted import ALL, SCRIPTED, SCRIPTS, registered, script
+from tests.ports import free_port
 
 
 async def pace(address: str, request: pb.ServiceTime) -> pb.PaceReply:

@@ -39,11 +39,11 @@ from tests.broker_service.loopback import (
     calls_of,
     deliver,
     events,
-    free_port,
     quote,
     status,
     until,
 )
+from tests.ports import free_port
 
 # What clients and strangers may send
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.language import Operator, Predicate, Publication, Subscription
 from emulation.adapters.system import System, SystemEndedError
 from emulation.adapters.topics import Filter
+from tests.ports import free_port
 
 _PLACES = "/usr/local/sbin:/usr/sbin:/usr/bin"
 
@@ -36,16 +36,10 @@ _SYSTEMS = [
 ]
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @asynccontextmanager
 async def _pair(module: str, folder: Path) -> AsyncIterator[tuple[System, System, asyncio.Queue[bytes]]]:
     """Two systems with a link, and what comes to the second."""
-    port, came = _free_port(), asyncio.Queue[bytes]()
+    port, came = free_port(), asyncio.Queue[bytes]()
     ends = [f"127.0.0.1:{port}", f"127.0.0.2:{port}"]
 
     def take(payload: bytes, _chosen: Filter | None) -> None:
