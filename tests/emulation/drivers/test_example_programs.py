@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,24 +13,11 @@ import pytest
 from broker_service.client_library.client import Session
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from tests.broker_service.loopback import STOCK, WITHIN, Loopback
+from tests.node_packages import node_packages
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "clients"
-PACKAGES = ROOT / ".cache" / "node-client"
 PRESENT = [Predicate("symbol", Operator.PRESENT, ""), Predicate("close", Operator.GREATER, 0)]
-
-
-def node_packages() -> Path:
-    """Directory with the packages that the program in Node needs, installed once."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("there is no Node on this host")
-    if not (PACKAGES / "node_modules").is_dir():
-        PACKAGES.mkdir(parents=True, exist_ok=True)
-        shutil.copy(EXAMPLES / "node" / "package.json", PACKAGES)
-        command = ["npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
-        if subprocess.run(command, cwd=PACKAGES, check=False, capture_output=True).returncode:
-            pytest.skip("npm cannot install the packages of the program")
-    return PACKAGES / "node_modules"
 
 
 async def alerts_of(command: Sequence[str], directory: Path, **environment: str) -> None:
@@ -65,7 +50,7 @@ async def test_the_program_in_python_watches_and_leaves(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 async def test_the_program_in_node_watches_and_leaves(tmp_path: Path) -> None:
-    packages = node_packages()
+    packages = node_packages(EXAMPLES / "node", "node-client")
     await alerts_of(["node", str(EXAMPLES / "node" / "watcher.js")], tmp_path, NODE_PATH=str(packages))
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +13,10 @@ from studies.broker_kit.bench import FOREIGN, Bench, Judged
 from studies.broker_kit.programs import CommandHost
 from studies.broker_kit.rows import RowResult, RowVerdict, Suite
 from studies.broker_kit.trial import results, selected
+from tests.node_packages import node_packages
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "brokers" / "node"
-PACKAGES = ROOT / ".cache" / "node-broker"
 WIRE = "cbf"
 CASES = ("a-ring-loses-each-broker-in-turn", "advertised-and-subscribed-during-a-partition")
 """Cases in which its ways have to change; all others take minutes."""
@@ -26,16 +24,8 @@ CASES = ("a-ring-loses-each-broker-in-turn", "advertised-and-subscribed-during-a
 
 @pytest.fixture(scope="module")
 def packages() -> Path:
-    """Directory with the packages that the broker needs."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("there is no Node on this host")
-    if not (PACKAGES / "node_modules").is_dir():
-        PACKAGES.mkdir(parents=True, exist_ok=True)
-        shutil.copy(EXAMPLE / "package.json", PACKAGES)
-        command = ["npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
-        if subprocess.run(command, cwd=PACKAGES, check=False, capture_output=True).returncode:
-            pytest.skip("npm cannot install the packages of the broker")
-    return PACKAGES / "node_modules"
+    """The folder with the packages that the broker needs."""
+    return node_packages(EXAMPLE, "node-broker")
 
 
 @pytest.mark.proof
