@@ -8,6 +8,8 @@ from pathlib import Path
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, live_runs
 
+_NAMED = "{{.ID}} {{.Names}}"
+
 
 def host_state() -> frozenset[str]:
     """Containers, interfaces, queueing disciplines, namespaces, cgroups, mounts, directories, and marked processes.
@@ -23,8 +25,7 @@ def host_state() -> frozenset[str]:
         *(f"interface {name.name}" for name in Path("/sys/class/net").iterdir()),
         *_lines("queueing discipline", "tc", "qdisc", "show"),
         *(f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()),
-        *(f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("*/docker/*") if path.is_dir()),
-        *(f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("docker/*") if path.is_dir()),
+        *_cgroups(),
         # Without the note of whose cell of a campaign has this host now, which no run makes.
         *(f"directory {path}" for path in (ROOT.iterdir() if ROOT.is_dir() else ()) if path.name != ".cell.json"),
         *_marked_processes(),
@@ -35,6 +36,13 @@ def host_state() -> frozenset[str]:
 def _lines(what: str, *command: str) -> list[str]:
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [f"{what} {line}" for line in shown.splitlines()]
+
+
+def _cgroups() -> list[str]:
+    """Control groups of containers, with the names of those that there are still: a run's have its id."""
+    names = dict(line.split(" ")[1:] for line in _lines("", "docker", "ps", "-a", "--no-trunc", "--format", _NAMED))
+    found = [path for place in ("docker", "*/docker") for path in Path("/sys/fs/cgroup").glob(f"{place}/*")]
+    return [f"cgroup {path} of {names.get(path.name, 'none')}" for path in found if path.is_dir()]
 
 
 def _marked_processes() -> list[str]:
