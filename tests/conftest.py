@@ -27,6 +27,7 @@ from record.errors import HostError
 from tests import placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
+from tests.hanging import HangingTests
 from tests.proof import EXAMPLES, PARTS, left_out_of, part, takes_a_part, tried
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ _SPOILS = 0.01
 def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(_ALLOCATIONS)
     placement.install(config)
+    config.pluginmanager.register(HangingTests())
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
