@@ -18,6 +18,7 @@ from analysis.auditing.budget_audit import budget_audit
 from analysis.auditing.causes import causes
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import unmeasured
+from analysis.auditing.gauge_audit import gauge_audit
 from analysis.auditing.link_audit import link_audit
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.plan_audit import plan_audit
@@ -37,6 +38,7 @@ AUDITS: Sequence[Audit] = (
     log_ends.log_ends,
     program_audit,
     message_counts,
+    gauge_audit,
     causes,
     plan_audit,
     unplanned,
@@ -54,7 +56,7 @@ COMPLETENESS = frozenset({missing_logs.NAME, log_ends.ENDS, log_ends.COUNTS, log
 
 
 OF_BROKER_LOGS: frozenset[Audit] = frozenset(
-    {message_counts, causes, unplanned, link_audit, service_audit, processor_counts, budget_audit}
+    {message_counts, gauge_audit, causes, unplanned, link_audit, service_audit, processor_counts, budget_audit}
 )
 """Audits that hold records of brokers against each other, or against those of clients."""
 

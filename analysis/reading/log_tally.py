@@ -29,6 +29,7 @@ from analysis.reading.log_extents import LogExtents
 from analysis.reading.message_counts import MessageCounts
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectionReadings, PlacementEvent
+from analysis.reading.sent_gauges import SentReadings
 from analysis.reading.stream_positions import StreamPositions
 from analysis.reading.traffic import Traffic
 from analysis.run_files.logs import LogLoss
@@ -87,6 +88,7 @@ class LogTally(Tally):
     traffic: Traffic = field(default_factory=Traffic)
     services: QueueReadings = field(default_factory=QueueReadings)
     """Messages that wait for a broker's modelled service; the neighbour is empty."""
+    sent: SentReadings = field(default_factory=SentReadings)
     operations: ClientOperations = field(default_factory=ClientOperations)
     issued: Rows[IssuedOperations] = field(default_factory=partial(Rows, IssuedOperations))
     lost_ranges: Listed[LostRange] = field(default_factory=partial(Listed, LostRange))

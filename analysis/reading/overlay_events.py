@@ -27,6 +27,7 @@ from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectingBroker, PlacementEvent
 from analysis.reading.publication_events import EventWriter
+from analysis.reading.sent_gauges import SentReader
 from analysis.run_files.time_units import second_of
 from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, TraceRecord
 
@@ -50,7 +51,9 @@ class BlockPlace:
 class OverlayEventReader:
     """Reads records about the overlay into the tally of a share of the logs."""
 
-    def __init__(self, variants: LoggedVariants, tally: LogTally, events: EventWriter, block: BlockPlace) -> None:
+    def __init__(
+        self, variants: LoggedVariants, tally: LogTally, events: EventWriter, sent: SentReader, block: BlockPlace
+    ) -> None:
         """`block` is the block that is read at present."""
         self.readers: dict[Event, Callable[[int, TraceRecord, int], None]] = {
             Event.QUEUE: self._read_queue,
@@ -72,16 +75,19 @@ class OverlayEventReader:
         self._variants = variants
         self._tally = tally
         self._events = events
+        self._sent = sent
         self._block = block
 
-    def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
+    def _read_queue(self, variant: int, record: TraceRecord, position: int) -> None:
         """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
-        if record.queue is None:
-            return  # the queue is as before
+        if record.time >= self._variants.stops[variant]:
+            return
+        queue = Queue(variant, record.node, record.peer or "")
+        self._sent.gauge(queue, record, position)
         second = second_of(record.time, self._variants.run_starts[variant])
-        if second is not None and record.time < self._variants.stops[variant]:
+        if second is not None and record.queue is not None:  # otherwise the queue is as before
             readings = self._tally.services if record.peer is None else self._tally.traffic.gauges
-            readings.show(Queue(variant, record.node, record.peer or ""), second, record.queue or 0, record.count or 0)
+            readings.show(queue, second, record.queue, record.count or 0)
 
     def _read_load(self, variant: int, record: TraceRecord, _position: int) -> None:
         if record.time < self._variants.stops[variant]:
@@ -161,6 +167,7 @@ class OverlayEventReader:
 
     def _read_start(self, variant: int, record: TraceRecord, position: int) -> None:
         self._tally.started.of(variant, record.node, record.text or "")
+        self._sent.start(variant, record.node, position)
         self._read_mark(variant, record, position)
 
     def _read_mark(self, variant: int, record: TraceRecord, position: int) -> None:

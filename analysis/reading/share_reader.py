@@ -15,6 +15,7 @@ import msgspec
 
 from analysis.reading.access_hops import AT_ACCESS_LINKS, AccessHops
 from analysis.reading.detections import detection_loss, notified_detection
+from analysis.reading.gauges import Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
 from analysis.reading.log_events import ClientOperation, LateService
@@ -23,6 +24,7 @@ from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, PassageCount, Passed
 from analysis.reading.overlay_events import BlockPlace, OverlayEventReader
 from analysis.reading.publication_events import PLACED, EventWriter, Place
+from analysis.reading.sent_gauges import SentReader
 from analysis.reading.slow_readers import SlowReaderRecords
 from analysis.reading.stream_positions import StreamPiece
 from analysis.reading.traffic import COUNTED, Activity, ActivityAmount, Amount
@@ -76,7 +78,8 @@ class ShareReader:
         self._tally = LogTally()
         self._handlings: dict[_Fields, _Handling] = {}
         self._block = BlockPlace()
-        self._overlay = OverlayEventReader(variants, self._tally, self.events, self._block)
+        self._sent = SentReader(self._tally.sent)
+        self._overlay = OverlayEventReader(variants, self._tally, self.events, self._sent, self._block)
 
     def read(self, block: RecordBlock, file: str) -> None:
         """Reads the records of a block."""
@@ -86,6 +89,7 @@ class ShareReader:
         lines.malformed += block.malformed
         self._tally.extents.add_block(file, block.offset, len(block.records), block.torn, block.malformed)
         self._block.file, self._block.offset = file, block.offset
+        self._sent.begin_block(file, block.offset, len(block.records))
         handlings, hops, numbers, overlay = self._handlings, self.hops, self._variants.numbers, self._overlay.readers
         for position, record in enumerate(block.records, block.offset):
             read = overlay.get(record.event)
@@ -123,6 +127,7 @@ class ShareReader:
             if handling.amount is not None and handling.amount.records:
                 activity = Activity(numbers[variant], node, event, kind, peer, text, label)
                 self._tally.traffic.amounts.add(ActivityAmount(activity, handling.amount))
+        self._sent.end()
         self._handlings.clear()
         self._overlay.readers.clear()
         return self._tally
@@ -132,6 +137,8 @@ class ShareReader:
         if variant is None:
             return _Handling()
         counted = Amount() if event in COUNTED else None
+        if event is Event.SENT and counted is not None and fields[4] is not None:
+            self._sent.follow(Queue(variant, intern(fields[1]), intern(fields[4])), self._block.file, counted)
         stop = self._variants.stops[variant]
         read, hop = self._with_access(variant, fields, self._reading(variant, fields)), self._hop(variant, fields)
         read = self._with_slow_readers(variant, fields, read)

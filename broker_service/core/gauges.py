@@ -83,7 +83,7 @@ class QueueGauges:
         self._last: dict[BrokerId | None, tuple[int, int]] = {}
         """The lengths of the queues that were not empty the last time."""
         self._sent: dict[BrokerId, _SentTo] = {}
-        """What was sent, to the neighbours to which something was."""
+        """The messages sent, by neighbour, without those to which nothing was sent."""
 
     def take(self) -> None:
         """Logs the length of each queue that is not empty, or was not the last time, and what was sent since then."""
