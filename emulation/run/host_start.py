@@ -40,7 +40,7 @@ TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
 _CONNECT_WITHIN = 30.0
 _CONNECT_WITHIN_EACH = 1.0
-"""Seconds that all brokers, and each further one, get to start and to connect."""
+"""Seconds without progress that all brokers, and each further one, get to start and to connect: see `Patience`."""
 
 
 class HostStart:
