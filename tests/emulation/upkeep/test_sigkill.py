@@ -39,7 +39,7 @@ SPARED = 2
 """Number of runs that begin together and are not killed: nothing that happens beside them disturbs them."""
 QUICK = ["timeline.join=1s", "timeline.run=4s", "timeline.drain=1s"]
 FOREIGN = "foreign-0"
-PATIENCE = 120.0
+PATIENCE = 240.0
 RIGHT = "0 lost, 0 duplicate, 0 spurious"
 
 
@@ -212,6 +212,7 @@ def test_temporary_files_of_a_killed_campaign_and_its_workers_are_removed(tmp_pa
 
 @pytest.mark.proof
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_temporary_files_of_a_killed_analysis_and_its_spark_are_removed(tmp_path: Path, temporary: Path) -> None:
     scenario = [str(LINE), "--runtime", "simulated", "--no-spark", "--no-report", "--out", str(tmp_path)]
     simulate = [sys.executable, "-m", "command_line", "emulate", *scenario]

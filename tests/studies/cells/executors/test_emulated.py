@@ -30,9 +30,9 @@ faults:
   kill: [{{at: run+500ms, kill: B2, for: 1s}}]
 retries: 0
 """
-_WITHIN = 120
+_WITHIN = 240
 
-pytestmark = [pytest.mark.proof, pytest.mark.container]
+pytestmark = [pytest.mark.proof, pytest.mark.container, pytest.mark.timeout(900)]
 
 
 def command(file: Path, out: Path) -> subprocess.Popen[str]:
@@ -46,7 +46,7 @@ def await_file(out: Path, pattern: str, process: subprocess.Popen[str]) -> Path:
     deadline = time.monotonic() + _WITHIN
     while (found := next(out.glob(pattern), None)) is None:
         assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, f"{pattern}: not within {_WITHIN} s"
         time.sleep(0.05)
     return found
 
