@@ -306,9 +306,13 @@ class _Search:
 
     def _has_passed(self, broker: str) -> bool:
         """True when a copy left the broker for good on a way to the subscriber, and none that left it on such a way
-        never came: of several copies, that one may have been the subscriber's."""
-        neighbours = {step.peer for step in self._trace.out_of(broker) if step.peer is not None}
-        onward = [neighbour for neighbour in neighbours if self._is_on_a_way(f"{broker}->{neighbour}")]
+        never came: of several copies, that one may have been the subscriber's. Where no way to the subscriber was seen,
+        a copy that has not left yet may have been, too."""
+        ways, ends = self._evidence.ways, (self._judged.origin, self._outcome.broker)
+        sent = {step.peer for step in self._trace.out_of(broker)}
+        came = {step.peer for step in self._trace.arrivals(broker)}
+        unsent = () if ways.were_seen(*ends) else set(ways.overlay.neighbours(broker)) - came
+        onward = [each for each in {*sent, *unsent} if each is not None and self._is_on_a_way(f"{broker}->{each}")]
         return bool(onward) and all(self._trace.arrived_over(broker, neighbour) for neighbour in onward)
 
     def _leads_on(self, direction: str) -> bool:

@@ -102,6 +102,11 @@ class Ways:
             return Passing.IMAGINABLE if self._imaginable(ends, element) else Passing.NEVER
         return Passing.CERTAIN if self._imaginable(ends, element) else Passing.NEVER
 
+    def were_seen(self, origin: BrokerId | None, target: BrokerId | None) -> bool:
+        """True when notifications tell the ways from one broker to another, or where the overlay changes, so that none
+        is asked for."""
+        return self.changes or origin is None or target is None or (origin, target) in self.taken
+
     def _taken(self, ends: Ends) -> tuple[Elements, Elements]:
         found = self._known.get(ends)
         if found is None:

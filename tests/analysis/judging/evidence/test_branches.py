@@ -49,3 +49,16 @@ def test_a_copy_that_never_came_may_have_been_the_subscribers(
     arrives(leaves(history, "P:3", 109.5), "P:3", 109.6, *came).fault(110, "kill", "B1")
     summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
     assert summary.variants[0].delivery.verdicts == [verdict]
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(("B4",), "correct"), (("B2",), "correct"), (BRANCHES, "lost")])
+def test_where_no_way_was_seen_a_copy_that_had_not_left_may_have_been_the_subscribers(
+    tmp_path: Path, left: tuple[str, ...], verdict: str
+) -> None:
+    history = settled("branches", Promises())
+    history.publish("P:1", 109.5).add("B1", Event.RECEIVED, 109.51, id="P:1", kind="publish", hops=0)
+    for neighbour in left:
+        history.add("B1", Event.SENT, 109.52, id="P:1", kind="publish", peer=neighbour, duration=0)
+    arrives(history, "P:1", 109.6, *left).fault(110, "kill", "B1")
+    summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
+    assert summary.variants[0].delivery.verdicts == [verdict]
