@@ -40,8 +40,7 @@ class Moves:
 
     def begin(self, move: Move) -> bool:
         """Takes note that a move is due. Returns False for one that changes nothing."""
-        busy = {client for other in self._under_way for client in self._sites.clients(other)}
-        if self._sites.is_there(move) or busy.intersection(self._sites.clients(move)) or self._is_shifting(move):
+        if self._sites.is_there(move) or self._is_busy(move) or self._is_shifting(move):
             return False
         self._under_way[move] = self._sites.site_now(move)
         return True
@@ -62,6 +61,12 @@ class Moves:
     def access_gained(self, move: Move) -> Link | None:
         """The access link that comes with a move; None for clients that go to a site."""
         return self._sites.destination(move).link if move.of_site else None
+
+    def _is_busy(self, move: Move) -> bool:
+        """True where clients of a move are on their way already, or the site itself is, on which may be nobody."""
+        clients = {client for other in self._under_way for client in self._sites.clients(other)}
+        sites = {other.host.site for other in self._under_way if other.of_site}
+        return bool(clients.intersection(self._sites.clients(move))) or (move.of_site and move.host.site in sites)
 
     def _is_shifting(self, move: Move) -> bool:
         """True where the site that a client would leave or reach is itself on its way, or clients are on their way from

@@ -46,6 +46,8 @@ SITE_FAULTS = {
     "nobody vanishes": "{at: 4s, vanish: empty, for: 1s}",
     "nobody is cut off": "{at: 4s, move: empty, to: B2}, {at: 5s, link_down: empty-B2, for: 1s}",
     "a cut of a link to come": "{at: 6s, move: home, to: B1}, {at: 4s, link_down: home-B1, for: 1s}",
+    "nobody moves twice at once": "{at: 4s, move: empty, to: B2, handover: make before break}, "
+    "{at: 4s, move: empty, to: B2}",
     "a goal that moves": "{at: 4s, move: S, to: empty, handover: make before break, overlap: 6s}, "
     "{at: 5s, move: empty, to: B2}",
 }
