@@ -19,7 +19,7 @@ from emulation.drivers.clients import Session
 from emulation.live_overlay import BrokerSettings, LiveOverlay
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from record.log import TraceRecord
-from studies.conformance.model import LONGEST_WAIT, Case, Declaration, Departure
+from studies.conformance.model import LONGEST_WAIT, Case, CaseAccess, ClientFaultOp, Declaration, Departure
 from studies.conformance.protocols import ConformanceProtocol
 
 LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15, detection_window=LONGEST_WAIT, detection_lateness=5.0)
@@ -41,12 +41,17 @@ class CaseRun(Protocol):
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
         """Opens a session with a running broker, which all its clients share. The session outlives the broker."""
 
-    def open_own(self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
-        """Opens a session with a broker that a client shares with nobody. It continues the latest one that the client
-        had, whether or not the client has left that."""
+    def open_own(
+        self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None], access: CaseAccess
+    ) -> Session:
+        """Opens a session with a broker that a client shares with nobody, over an access link. It continues the latest
+        one that the client had, whether or not the client has left that."""
 
     def leave(self, client: ClientId, broker: BrokerId, how: Departure) -> None:
         """Ends the session of a client's own with a broker."""
+
+    def strike(self, client: ClientId, broker: BrokerId, op: ClientFaultOp) -> None:
+        """Has a fault strike a client that has a session of its own with a broker, or ends one."""
 
     def break_session(self, broker: BrokerId) -> None:
         """Breaks the stream of the session with a running broker; the session opens another one soon."""

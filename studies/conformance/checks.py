@@ -13,6 +13,7 @@ from studies.conformance.model import (
     Arriving,
     BrokerFault,
     Case,
+    ClientFault,
     ClientStep,
     Declaration,
     Leaving,
@@ -90,7 +91,7 @@ def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
             yield from _link_problems(step, present, cut, (*place, "link"))
         elif isinstance(step, LinkChange):
             yield from _change_problems(step, case, present, cut, (*place, "link"))
-        elif isinstance(step, Leaving | Arriving):
+        elif isinstance(step, Leaving | Arriving | ClientFault):
             continue  # `roaming` looks at them
         elif step.broker not in case.brokers:
             known = ", ".join(case.brokers)
@@ -109,7 +110,7 @@ def _session_problems(step: SessionFault, case: Case, down: set[str], place: Fie
 
 
 def _shares_session(step: Step, case: Case, broker: str) -> bool:
-    return isinstance(step, ClientStep) and step.broker == broker and step.client not in case.roaming
+    return isinstance(step, ClientStep) and step.broker == broker and step.client not in case.apart
 
 
 def _broker_problems(step: BrokerFault, down: set[str], place: FieldPath) -> Iterator[Problem]:

@@ -5,8 +5,9 @@ that the client advertised and subscribed to there, and once the old broker has 
 with nothing. Its declarations there are further steps of the case. Moving is part of the step: the overlay does not
 settle in between. A client whose old broker is down attaches to the new one in the same way.
 
-A client that *leaves* and *arrives* by steps of its own has sessions of its own, as on a host with a network. It moves
-as real ones do: its library declares anew what stands, and what is asked of it while it is away waits in it.
+A client that *leaves* and *arrives* by steps of its own, that a fault strikes, or that has an access link, has sessions
+of its own, as on a host with a network. It moves as real ones do: its library declares anew what stands, and what is
+asked of it while it is away waits in it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from collections.abc import Mapping
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation, Outcome
 from emulation.drivers.clients import Session
 from studies.conformance.case_runner import CaseRun
-from studies.conformance.model import Arriving, ClientStep, Declaration, Leaving, Notification
+from studies.conformance.model import (
+    Arriving,
+    CaseAccess,
+    ClientFault,
+    ClientStep,
+    Declaration,
+    Leaving,
+    Notification,
+)
 
 _OPERATIONS: Mapping[str, Operation] = {
     "advertise": Operation.ADVERTISE,
@@ -29,16 +38,18 @@ _OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-NOBODY: Mapping[ClientId, BrokerId] = {}
-"""The clients of cases in which none roams."""
-
-
 class CaseClients:
     """All clients at a broker share one session with it, opened at the beginning, when all brokers run; but for those
-    that roam, each of which has its own."""
+    on hosts of their own, each of which has its own."""
 
-    def __init__(self, run: CaseRun, brokers: set[BrokerId], roaming: Mapping[ClientId, BrokerId] = NOBODY) -> None:
-        """`roaming` has the first broker of each client with sessions of its own."""
+    def __init__(
+        self,
+        run: CaseRun,
+        brokers: set[BrokerId],
+        apart: Mapping[ClientId, BrokerId],
+        access: Mapping[ClientId, CaseAccess],
+    ) -> None:
+        """`apart` has the first broker of each client with sessions of its own, `access` the access links of some."""
         self.got: dict[ClientId, list[Notification]] = defaultdict(list)
         """Notifications in the order of their arrival."""
         self.refused: list[str] = []
@@ -53,7 +64,8 @@ class CaseClients:
         """The latest session of each client that has its own."""
         self._at: dict[ClientId, list[BrokerId]] = defaultdict(list)
         """The brokers with which such a client has sessions, in the order of its arrivals."""
-        for client, broker in sorted(roaming.items()):
+        self._access = {client: access.get(client, CaseAccess()) for client in apart}
+        for client, broker in sorted(apart.items()):
             self._open_own(client, broker)
             self._own[client].submit(client, Operation.ATTACH)
 
@@ -72,10 +84,16 @@ class CaseClients:
 
     def arrive(self, step: Arriving) -> None:
         """Has a client open a session with a broker."""
+        if step.access is not None:
+            self._access[step.client] = step.access
         self._open_own(step.client, step.broker)
 
+    def strike(self, step: ClientFault) -> None:
+        """Has a fault of a client begin or end, where the client arrived last."""
+        self._run.strike(step.client, self.places[step.client], step.op)
+
     def _open_own(self, client: ClientId, broker: BrokerId) -> None:
-        self._own[client] = self._run.open_own(client, broker, self._receive)
+        self._own[client] = self._run.open_own(client, broker, self._receive, self._access[client])
         self._at[client].append(broker)
         self.places[client] = broker
 

@@ -59,6 +59,20 @@ class CaseLink(Section):
     """Variation of the delay, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
 
 
+class CaseAccess(Section):
+    """An access link of one client, alike in both directions."""
+
+    delay: Duration = 0.0
+    """One-way delay."""
+    jitter: Duration = 0.0
+    """Variation of the delay, as `LinkProperties.jitter`."""
+
+    @property
+    def properties(self) -> LinkProperties:
+        """The properties of each direction."""
+        return LinkProperties(delay=self.delay, jitter=self.jitter)
+
+
 _LinkOrPair = Annotated[CaseLink, BeforeValidator(_pair_as_link), AlsoWritten(PAIR)]
 
 
@@ -149,6 +163,8 @@ class Departure(enum.StrEnum):
     """It loses its network, and the broker finds out by silence."""
     CRASH = "crash"
     """It ends, and its kernel resets its connection."""
+    VANISH = "vanish"
+    """It ends without a word, and the broker finds out by silence. What waits in the client is lost."""
 
 
 class Leaving(_Step):
@@ -165,6 +181,19 @@ class Arriving(_Step):
     op: Literal["arrive"]
     client: _NAME
     broker: _NAME
+    access: CaseAccess | None = None
+    """The access link that it has from then on; the one that it had before when None."""
+
+
+ClientFaultOp = Literal["pause", "continue", "access_down", "access_up"]
+
+
+class ClientFault(_Step):
+    """A client is frozen and continues, or its access link carries nothing any more, in either direction, and works
+    again."""
+
+    op: ClientFaultOp
+    client: _NAME
 
 
 class LinkFault(_Step):
@@ -183,7 +212,7 @@ class LinkChange(_Step):
 
 ClientStep = Declaration | Withdrawal
 Step = Annotated[
-    Declaration | Withdrawal | Leaving | Arriving | BrokerFault | SessionFault | LinkFault | LinkChange,
+    Declaration | Withdrawal | Leaving | Arriving | ClientFault | BrokerFault | SessionFault | LinkFault | LinkChange,
     Field(discriminator="op"),
 ]
 Term = Handover | Absence
@@ -209,6 +238,8 @@ class Case(Section):
     """Options of the protocol, in place of those of its row; only for a case that names its one protocol."""
     survives: tuple[FaultKind, ...] = ()
     """Kinds of faults that must cost the protocol no publication (`record.promises`); it is skipped where they may."""
+    access: dict[_NAME, CaseAccess] = Field(default_factory=dict)
+    """The access link that each client begins with; one that is not listed has a link that takes no time."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MOST_STEPS)]
     ordered: Annotated[bool, Field(strict=True)] = False
@@ -272,8 +303,14 @@ class Case(Section):
 
     @property
     def roaming(self) -> frozenset[str]:
-        """Clients that leave and arrive, each of which has sessions of its own."""
+        """Clients that leave and arrive."""
         return frozenset(step.client for step in self.steps if isinstance(step, Leaving | Arriving))
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Clients on hosts of their own, each of which has sessions of its own."""
+        struck = (step.client for step in self.steps if isinstance(step, ClientFault))
+        return frozenset((*self.roaming, *struck, *self.access))
 
     @property
     def changing(self) -> bool:

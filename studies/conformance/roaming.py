@@ -1,19 +1,27 @@
-"""Checks of clients that leave and arrive in a case, and of the terms that the case names for them."""
+"""Checks of clients on hosts of their own, and of the terms that the case names for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from scenario.sections.messages import Problem
-from studies.conformance.model import Arriving, Case, ClientStep, Departure, Leaving
+from studies.conformance.model import Arriving, Case, ClientFault, ClientStep, Departure, Leaving
+
+_BEGINS = {"continue": "pause", "access_up": "access_down"}
+"""The step that begins what another one ends."""
 
 
 def roaming_problems(case: Case) -> Iterator[Problem]:
     """Every step that a client cannot take where it is."""
     at: dict[str, list[str]] = {}
     latest: dict[str, str] = {}
+    struck: set[tuple[str, str]] = set()
+    apart = case.apart
+    for client in case.access:
+        if not any(isinstance(step, ClientStep) and step.client == client for step in case.steps):
+            yield Problem(("access", client), f"no step declares anything for {client}; name a client of the case")
     for number, step in enumerate(case.steps):
-        if isinstance(step, ClientStep) and step.client in case.roaming:
+        if isinstance(step, ClientStep) and step.client in apart:
             if step.client not in latest:
                 at[step.client], latest[step.client] = [step.broker], step.broker
             elif step.broker != latest[step.client]:
@@ -23,6 +31,8 @@ def roaming_problems(case: Case) -> Iterator[Problem]:
         elif isinstance(step, Leaving):
             yield from _leaving_problems(step, at.get(step.client, []), number)
             at[step.client] = at.get(step.client, [])[1:]
+        elif isinstance(step, ClientFault):
+            yield from _fault_problems(step, at.get(step.client, []), struck, number)
         elif isinstance(step, Arriving):
             yield from _arriving_problems(step, case, at.get(step.client), number)
             at[step.client] = [*at.get(step.client, []), step.broker]
@@ -48,6 +58,18 @@ def _leaving_problems(step: Leaving, at: list[str], number: int) -> Iterator[Pro
     elif len(at) > 1 and step.how is Departure.CRASH:
         message = f"{step.client} has sessions with {at[0]} and {at[1]}; let it leave {at[0]} before it crashes"
         yield Problem(("steps", number, "how"), message)
+
+
+def _fault_problems(step: ClientFault, at: list[str], struck: set[tuple[str, str]], number: int) -> Iterator[Problem]:
+    """`struck` has the faults that hold, by the step that begins them and the client."""
+    begins = _BEGINS.get(step.op, step.op)
+    if step.op in ("access_down", "access_up", "pause") and not at:
+        message = f"{step.client} is at no broker at this step; let it declare something, or arrive, before"
+        yield Problem(("steps", number, "client"), message)
+    elif (step.op == begins) == ((begins, step.client) in struck):
+        message = f"{step.client}: {begins} holds {'already' if step.op == begins else 'no more'}; leave the step out"
+        yield Problem(("steps", number, "op"), message)
+    (struck.add if step.op == begins else struck.discard)((begins, step.client))
 
 
 def _arriving_problems(step: Arriving, case: Case, at: list[str] | None, number: int) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ from studies.conformance.model import (
     Arriving,
     BrokerFault,
     Case,
+    ClientFault,
     ClientStep,
     Declaration,
     Leaving,
@@ -129,11 +130,12 @@ class _Course:
 
     def _carry_out(self, run: CaseRun) -> None:
         case = self._case
-        roaming, steps = case.roaming, [step for step in case.steps if isinstance(step, ClientStep)]
+        apart, steps = case.apart, [step for step in case.steps if isinstance(step, ClientStep)]
         clients = CaseClients(
             run,
-            {step.broker for step in steps if step.client not in roaming},
-            {step.client: step.broker for step in reversed(steps) if step.client in roaming},
+            {step.broker for step in steps if step.client not in apart},
+            {step.client: step.broker for step in reversed(steps) if step.client in apart},
+            case.access,
         )
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
@@ -200,6 +202,8 @@ def _perform(step: Step, case: Case, run: CaseRun, clients: CaseClients) -> None
             clients.leave(step)
         case Arriving():
             clients.arrive(step)
+        case ClientFault():
+            clients.strike(step)
         case LinkFault(op="link_down"):
             _each_direction(overlay.links.cut, step.link)
         case LinkFault():

@@ -14,9 +14,9 @@ from emulation.simulation.site_session import SiteSession
 from record.log import TraceRecord
 from studies.conformance.case_runner import settings, settle
 from studies.conformance.losses import WithLosses
-from studies.conformance.model import Case, Departure
+from studies.conformance.model import Case, CaseAccess, ClientFaultOp, Departure
 from studies.conformance.protocols import ConformanceProtocol
-from topology.link_properties import LinkProperties
+from topology.link_properties import LinkDirection
 from topology.sites import Site
 
 SETTLE_WITHIN = 60.0
@@ -56,24 +56,31 @@ class SimulatedCaseRun:
         self.overlay = overlay
         self._losses = losses
         self._sessions: dict[BrokerId, SimulatedSession] = {}
-        self._own: dict[tuple[ClientId, BrokerId], SiteSession] = {}
+        self._own: dict[tuple[ClientId, BrokerId], tuple[SiteSession, Site]] = {}
+        """The session of a client with a broker, and the host that it is on."""
         self._latest: dict[ClientId, SiteSession] = {}
 
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
         session = self._sessions[broker] = self.overlay.sessions.open(broker, on_event)
         return session
 
-    def open_own(self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
-        former = self._latest.get(client)
-        session = self.overlay.sessions.open(broker, on_event, site=_host_of(client, broker), former=former)
+    def open_own(
+        self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None], access: CaseAccess
+    ) -> Session:
+        former, host = self._latest.get(client), _host_of(client, broker, access)
+        session = self.overlay.sessions.open(broker, on_event, site=host, former=former)
         assert isinstance(session, SiteSession)
         session.runs = True  # and the client of the former one may have crashed
-        self._own[client, broker] = self._latest[client] = session
+        self._own[client, broker] = session, host
+        self._latest[client] = session
         return session
 
     def leave(self, client: ClientId, broker: BrokerId, how: Departure) -> None:
-        session, sessions = self._own.pop((client, broker)), self.overlay.sessions
+        (session, host), sessions = self._own.pop((client, broker)), self.overlay.sessions
         match how:
+            case Departure.VANISH:
+                sessions.abandon(session)
+                session.vanish()
             case Departure.UNANNOUNCED:
                 sessions.abandon(session)
             case Departure.ANNOUNCED:
@@ -81,7 +88,22 @@ class SimulatedCaseRun:
             case Departure.CRASH:
                 sessions.crash(session)
                 sessions.end(session)  # one that comes back has another one
-        sessions.access_links.remove(_host_of(client, broker))
+        sessions.access_links.remove(host)
+
+    def strike(self, client: ClientId, broker: BrokerId, op: ClientFaultOp) -> None:
+        (session, host), sessions = self._own[client, broker], self.overlay.sessions
+        access = sessions.access_links.of(host)
+        match op:
+            case "pause":
+                session.freeze()
+            case "continue":
+                session.thaw()
+            case "access_down":
+                sessions.cut(access, LinkDirection(host.name, broker))
+                sessions.cut(access, LinkDirection(broker, host.name))
+            case "access_up":
+                sessions.restore(access, LinkDirection(host.name, broker))
+                sessions.restore(access, LinkDirection(broker, host.name))
 
     def break_session(self, broker: BrokerId) -> None:
         self.overlay.sessions.break_stream(self._sessions[broker])
@@ -96,9 +118,9 @@ class SimulatedCaseRun:
         return self._losses
 
 
-def _host_of(client: ClientId, broker: BrokerId) -> Site:
-    """A host of a client's own, whose access link takes no time."""
-    return Site(f"{client}'s host", broker, (client,), LinkProperties(), LinkProperties())
+def _host_of(client: ClientId, broker: BrokerId, access: CaseAccess) -> Site:
+    """A host of a client's own."""
+    return Site(f"{client}'s host", broker, (client,), access.properties, access.properties)
 
 
 def _no_trace(broker: BrokerId) -> Trace:

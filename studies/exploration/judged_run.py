@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,7 +18,7 @@ from pathlib import Path
 from analysis.engines import MemoryEngine
 from analysis.pipeline import analyze
 from analysis.pipeline.deliveries import judged_deliveries
-from analysis.tables.deliveries import Expectation, Right
+from analysis.tables.deliveries import Expectation
 from analysis.tables.results import read_partition
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Example
 from emulation.fidelity import Measurements
@@ -122,14 +122,11 @@ class JudgingRoom:
         finally:
             shutil.rmtree(directory)
 
-    def rightful(self, scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
-        """The publications that each client must get in a run, and those that it may get and did; by client.
-
-        Raises `UserError`.
-        """
+    def expectations(self, scenario: Scenario) -> Sequence[Expectation]:
+        """What the judge says of each publication and client. Raises `UserError`."""
         directory = Path(tempfile.mkdtemp(dir=self._directory))
         try:
-            return _Run(make_plan(scenario), directory, self._costs).rightful()
+            return _Run(make_plan(scenario), directory, self._costs).expectations()
         finally:
             shutil.rmtree(directory)
 
@@ -165,17 +162,12 @@ class _Run:
         records = tuple(logged(self._paths.logs))
         return JudgedRun(defects=defects, records=records, tables=self.tables, begin=self._begin)
 
-    def rightful(self) -> Mapping[str, tuple[str, ...]]:
+    def expectations(self) -> Sequence[Expectation]:
         """Runs the plan, and judges what is owed to clients. Raises `UserError`."""
         self._simulated()
         manifest.write(self._manifest, self._paths.directory)
         analyze(self._paths.directory, MemoryEngine())
-        found: dict[str, list[str]] = {}
-        rows = read_partition(self._paths.directory / RESULTS, Expectation, self._plan.variants[0].name)
-        for row in sorted(rows, key=lambda one: (one.published_ns or 0, one.publication)):
-            if row.right == Right.MUST or (row.right == Right.MAY and row.notifications):
-                found.setdefault(row.client, []).append(row.publication)
-        return {client: tuple(ids) for client, ids in found.items()}
+        return read_partition(self._paths.directory / RESULTS, Expectation, self._plan.variants[0].name)
 
     @property
     def _begin(self) -> int:

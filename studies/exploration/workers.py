@@ -134,7 +134,8 @@ class Explorer:
         if suspect.kind not in set(Violation):
             return ""
         try:
-            return failing_case(scenario, f"explored-{self._seed}-{suspect.number}", room.rightful(scenario))
+            name = f"explored-{self._seed}-{suspect.number}"
+            return failing_case(scenario, name, suspect.kind, room.expectations(scenario))
         except UserError:
             return ""
 

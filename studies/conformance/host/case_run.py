@@ -19,7 +19,7 @@ from emulation.runtimes import HostOverlay
 from record.log import TraceRecord
 from studies.conformance.case_runner import LIMITS
 from studies.conformance.losses import losses_between
-from studies.conformance.model import Departure
+from studies.conformance.model import CaseAccess, ClientFaultOp, Departure
 
 SETTLE_WITHIN = 20.0
 """Seconds. A link that fails is noticed within one; starting a broker on a busy host takes several."""
@@ -67,7 +67,9 @@ class HostCaseRun:
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
         return self._run(self._open(broker, broker, on_event))
 
-    def open_own(self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
+    def open_own(
+        self, client: ClientId, broker: BrokerId, on_event: Callable[[ClientEvent], None], access: CaseAccess
+    ) -> ClientSession:
         opened = self._open(_own(client, broker), broker, on_event, self._latest.get(client))
         session = self._latest[client] = self._run(opened)
         return session
@@ -76,6 +78,9 @@ class HostCaseRun:
         session = self._sessions.pop(_own(client, broker)).session
         self._left.append(session)
         self._run(self._crash(session) if how is Departure.CRASH else session.close())
+
+    def strike(self, client: ClientId, broker: BrokerId, op: ClientFaultOp) -> None:
+        raise ValueError(f"{op}: clients of a case on real brokers have no hosts")
 
     def break_session(self, broker: BrokerId) -> None:
         self._run(self._break(self._sessions[broker].session))

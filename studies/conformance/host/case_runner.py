@@ -33,7 +33,7 @@ from emulation.upkeep.clean import clean
 from record.errors import BadInputError
 from studies.conformance.case_runner import settings, settle
 from studies.conformance.host.case_run import HostCaseRun
-from studies.conformance.model import Case, Departure, Leaving
+from studies.conformance.model import Arriving, Case, ClientFault, Departure, Leaving
 from studies.conformance.protocols import ConformanceProtocol
 
 if TYPE_CHECKING:
@@ -109,10 +109,17 @@ class HostCaseRunner:
 
     @staticmethod
     def obstacle(case: Case) -> str:
-        if any(isinstance(step, Leaving) and step.how is Departure.UNANNOUNCED for step in case.steps):
+        silent = (Departure.UNANNOUNCED, Departure.VANISH)
+        if any(isinstance(step, Leaving) and step.how in silent for step in case.steps):
             return (
                 "clients of a case on real brokers are beside their brokers and have no network to lose, so that they "
                 "leave announced or by a crash; `brokerlab emulate` moves clients on sites without a word"
+            )
+        arriving = (step.access for step in case.steps if isinstance(step, Arriving))
+        if any(isinstance(step, ClientFault) for step in case.steps) or any((*case.access.values(), *arriving)):
+            return (
+                "clients of a case on real brokers are beside their brokers, without hosts and access links; "
+                "`brokerlab emulate` has clients on sites"
             )
         return ""
 

@@ -11,6 +11,8 @@ from broker_service.client_library.client_requests import ClientRequests
 from broker_service.core.client_sessions import ClientSessions
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.tid.options import TidOptions
+from emulation.simulation import open_sessions
+from emulation.simulation.site_session import SiteSession
 from record.handover import (
     CHOSEN_BY_THE_FIRST_BROKER,
     Absence,
@@ -32,6 +34,7 @@ CASES = {
 }
 LEAVE = {"op": "leave", "client": "S", "how": "announced"}
 ARRIVE = {"op": "arrive", "client": "S", "broker": "B2"}
+PAUSE = {"op": "pause", "client": "S"}
 
 
 def fails(id: str, protocol: str) -> bool:
@@ -52,6 +55,11 @@ def fails(id: str, protocol: str) -> bool:
         ([SUBSCRIBE, LEAVE, {"op": "break_session", "broker": "B3"}], {}, "so there is no session"),
         ([SUBSCRIBE, LEAVE], {"may_lose": {"S": {"p1": "announced"}}}, "`expect` has no 'p1' for S"),
         ([SUBSCRIBE, LEAVE], {"may_lose": {"S": {"p1": "quietly"}}}, "may_lose.S.p1"),
+        ([SUBSCRIBE], {"access": {"T": {}}}, "no step declares anything for T"),
+        ([PAUSE, SUBSCRIBE], {}, "S is at no broker at this step"),
+        ([SUBSCRIBE, PAUSE, PAUSE], {}, "steps[2].op: S: pause holds already"),
+        ([SUBSCRIBE, {**PAUSE, "op": "access_up"}], {}, "access_down holds no more"),
+        ([SUBSCRIBE, LEAVE, {**PAUSE, "op": "access_down"}], {}, "S is at no broker at this step"),
     ],
 )
 def test_a_step_that_a_client_cannot_take_is_named(
@@ -67,6 +75,18 @@ def test_a_library_that_does_not_declare_anew_is_found(protocol: str, monkeypatc
     monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
     assert fails("a-subscriber-moves-without-a-word", protocol)
     assert fails("a-subscriber-crashes-and-comes-back", protocol)
+    assert fails("an-access-link-that-is-cut-for-long-ends-the-session", protocol)
+    assert fails("a-subscriber-vanishes-and-comes-back-over-another-access-link", protocol)
+
+
+def test_a_broker_that_sends_to_a_frozen_client_in_vain_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SiteSession, "thaw", lambda self: setattr(self, "_frozen", None))
+    assert fails("a-subscriber-that-is-frozen-gets-everything-once-it-continues", "tid-fixed")
+
+
+def test_a_session_that_ends_with_its_first_heartbeat_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_sessions, "SILENT_HEARTBEATS", 1)
+    assert fails("an-access-link-that-is-cut-for-less-than-ten-heartbeats-loses-nothing", "tid-fixed")
 
 
 @pytest.mark.parametrize("protocol", ["tid-fixed", "cbf", "gryphon"])
@@ -113,5 +133,16 @@ def test_an_unannounced_departure_is_refused_on_real_brokers_with_a_reason() -> 
         return HostCaseRunner.obstacle(leaving)
 
     assert "have no network to lose" in reason("unannounced")
+    assert "have no network to lose" in reason("vanish")
     assert not reason("announced")
     assert not reason("crash")
+
+
+@pytest.mark.parametrize(
+    ("step", "fields"),
+    [([PAUSE], {}), ([], {"access": {"S": {"delay": "1ms"}}}), ([LEAVE, {**ARRIVE, "access": {"delay": "1ms"}}], {})],
+)
+def test_hosts_of_clients_are_refused_on_real_brokers_with_a_reason(
+    step: list[dict[str, Any]], fields: dict[str, Any]
+) -> None:
+    assert "without hosts and access links" in HostCaseRunner.obstacle(case(ADVERTISE, SUBSCRIBE, *step, **fields))
