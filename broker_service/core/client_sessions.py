@@ -84,6 +84,7 @@ class ClientSessions:
 
     def close(self, session: Session) -> None:
         """The session has ended: its clients' advertisements and subscriptions are withdrawn."""
+        session.ended = True
         self._names.leave(session)
         for request in self._gate.take(session):
             if request.operation is _PUBLISH and not session.continued:
@@ -97,10 +98,10 @@ class ClientSessions:
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
         """Carries out operations of a session's clients, in order. One that cannot be carried out is rejected.
 
-        Requests of a session that another stream has continued are ignored, because the client repeats them there. The
-        session decides when to acknowledge what was handled; the shell calls `Session.wake` at its `wake_at`.
+        Requests of a session that has ended are ignored, because the client repeats them in its next one. The session
+        decides when to acknowledge what was handled; the shell calls `Session.wake` at its `wake_at`.
         """
-        if session.continued:
+        if session.ended:
             return
         gate = self._gate
         if session.held:

@@ -63,7 +63,9 @@ class Session:
         self.numbered = False
         """True where the client wants its notifications numbered."""
         self.continued = False
-        """True once another stream has continued the session. Requests of this one are ignored from then on."""
+        """True once another stream has continued the session."""
+        self.ended = False
+        """True once the broker has withdrawn its clients. Requests that waited for service are ignored from then on."""
         self.handled = 0
         """Greatest number of a publication that this stream has brought, repeats included, and that was handled."""
         self.acknowledged = 0

@@ -162,7 +162,7 @@ ROOMS: Mapping[str, Floors] = {
         "judged_run moments sites",
         "site_faults",
         "schedules",
-        "coverage drawing",
+        "coverage drawing site_steps",
         "cases findings mutation shrinking",
         "workers",
         "confirmation directory exploration real_runs",

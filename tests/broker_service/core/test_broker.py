@@ -143,6 +143,12 @@ def test_a_closed_session_takes_its_clients_along(one: OneBroker) -> None:
     assert one.broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
 
 
+def test_requests_that_waited_until_their_session_had_ended_leave_nothing_behind(one: OneBroker) -> None:
+    one.broker.sessions.close(one.session)
+    assert one.do("C", Operation.ATTACH) == one.do("C", Operation.SUBSCRIBE, "c1", WANTED) == []
+    assert one.broker.clients == 0
+
+
 def test_a_session_that_does_not_read_loses_events_and_they_are_counted() -> None:
     one = OneBroker(Limits(session_queue=3))
     for operation, id, body in (
