@@ -15,8 +15,9 @@ class Doubt(StrEnum):
     CUT_SHORT = "the run was interrupted while it was on its way"
     """It is not judged then."""
     OWN_BROKER = "{origin}, its publisher's broker, failed before it had accepted it"
-    SESSION = "its publisher's session with {origin} was down"
-    SUBSCRIBER = "{broker}, its subscriber's broker, its session, or every way to it was down"
+    SESSION = "its publisher's session with {origin} was down or settling"
+    SUBSCRIBER = "{broker}, its subscriber's broker, its session, or every way to it was down or settling"
+    """A session settles from its return until what its clients have declared again has spread."""
 
     def in_words(self, origin: str | None, broker: str | None) -> str:
         """The reason, with the names of the publisher's and the subscriber's broker."""
