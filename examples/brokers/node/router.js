@@ -59,14 +59,9 @@ exports.Router = class {
     this.log.note('received', { kind, id, peer: link.neighbour, hops, bytes, duration: now() - began }, began);
   }
 
-  begin(link) {
-    for (const known of this.origins.values()) if (known.way !== link.neighbour) link.send(snapshot(known, 1));
-  }
+  begin(link) { for (const known of this.origins.values()) if (known.way !== link.neighbour) link.send(snapshot(known, 1)); }
 
-  linkDown() {
-    this.origin.asked += 1;
-    this.renew();
-  }
+  linkDown() { this.origin.asked += 1; this.renew(); }
 
   renew() {
     this.origin.epoch += 1;
