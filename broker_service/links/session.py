@@ -98,6 +98,8 @@ class LinkSession:
         """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         self.unhandled = 0
         """Messages of the present stream that came in and wait for service."""
+        self.made_room = False
+        """True when the latest frame opened the stream or acknowledged messages, so that those that wait may travel."""
         self._arrivals = Arrivals()
         """Arrivals of the present stream's messages that wait for service."""
         self._broker = broker
@@ -167,9 +169,11 @@ class LinkSession:
         self._silent_beats = 0
         if self.state is not _OPEN or isinstance(frame, Hello):
             self._greeted(frame, now)
+            self.made_room = True
             return ()
         retransmission = self.link.retransmission
-        if frame.acknowledged != retransmission.acknowledged:
+        self.made_room = frame.acknowledged != retransmission.acknowledged
+        if self.made_room:
             try:
                 retransmission.acknowledge(frame.acknowledged)
             except ValueError as error:

@@ -286,7 +286,7 @@ class LinkEnd:
         messages = self.session.received(stream, frame, self.events.now, arrived)
         if messages:
             self.process.server.submit(opened.handle, messages)
-        if self.link.sendable:  # an acknowledgement made room
+        if self.session.made_room and self.link.sendable:
             opened.flush_soon()
 
     def receive_beat(self, stream: int, beat: MessageFrame) -> None:

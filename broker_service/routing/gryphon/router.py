@@ -143,7 +143,8 @@ class GryphonRouter(Router, KeepsStreams, StoresValues, HoldsPublishers):
         if size_of(client, message) > self._log_bytes:
             raise RefusedPublicationError(f"it has {len(message.body)} bytes; the log holds {self._log_bytes}")
         if not self._clients.batching:
-            return self._detours.carried(self._append(client, message, publication))
+            appended = self._append(client, message, publication)
+            return self._detours.carried(appended) if self._detours.open else appended
         actions = [*self._end_batch(), CancelTimer(Batch())]
         self._raise_given()
         return self._completed([*actions, *self._append(client, message, publication)])
@@ -171,7 +172,8 @@ class GryphonRouter(Router, KeepsStreams, StoresValues, HoldsPublishers):
         """Handles a message. After a publication, nothing but messages needs to be seen to, because it changes neither
         V_b nor subscriptions."""
         if message.kind is _PUBLISH:
-            return self._detours.carried(self._relay.receive_publication(neighbour, message))
+            actions = self._relay.receive_publication(neighbour, message)
+            return self._detours.carried(actions) if self._detours.open else actions
         if message.kind is not _CONTROL:
             raise MalformedMessageError(f"the protocol has no messages of kind {message.kind.word}")
         control = decode_any(message.header)
@@ -236,12 +238,12 @@ class GryphonRouter(Router, KeepsStreams, StoresValues, HoldsPublishers):
     def declared(self) -> Iterator[int]:
         view = self._view
         others = (source for source in view.behind if source != view.leaf)
-        return (len(body) for source in others for body in self._state.roots.received(source).bodies)
+        return (len(body) for source in others for body in self._state.roots.received[source].bodies)
 
     def tables(self) -> Mapping[str, object]:
         return {
             "vector": {self._brokers[leaf]: time for leaf, time in sorted(self._state.known.items())},
-            "roots": {str(node): len(self._state.roots.received(node)) for node in self._view.behind},
+            "roots": {str(node): len(self._state.roots.received[node]) for node in self._view.behind},
             "log": self._log.publications.next - self._log.publications.first,
             "bytes": {
                 "log": self._log.bytes,
@@ -274,7 +276,7 @@ class GryphonRouter(Router, KeepsStreams, StoresValues, HoldsPublishers):
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
         if settled := self._propagation.dissemination.take_settled_time():
             actions = [*actions, *self._clients.announce_starts(settled)]
-        return self._detours.carried(actions)
+        return self._detours.carried(actions) if self._detours.open else actions
 
     def _reached(self, neighbour: BrokerId, incarnation: int) -> list[Action]:
         """A neighbour can be reached (again)."""

@@ -26,7 +26,8 @@ The paper does not decide when subscriptions are announced (rule 4 of `relay`). 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
@@ -107,6 +108,10 @@ class MedymRouter(DispatchingRouter, RecallsMessages):
             context, self._mesh, self._relay, self._states,
             exchange=self._exchange, sent=self._sent, status=self._status, running=self._running,
         )  # fmt: skip
+        self._announce_soon: Callable[[], list[Action]] = (
+            self._announcing.due if self._sent is None else partial(self._announce_and_send, self._sent)
+        )
+        """Announces what has changed and passes on what waits, now or when the interval since the last time is over."""
         for neighbour, link in context.links.items():
             self._decisions.set_reachable(self._mesh.numbers[neighbour], link.up)
             if context.incarnation > 1 and not link.up:
@@ -198,12 +203,8 @@ class MedymRouter(DispatchingRouter, RecallsMessages):
     def _incarnation_of(self, server: int) -> int:
         return self._states.incarnation_of(server)
 
-    def _announce_soon(self) -> list[Action]:
-        """Announces what has changed and passes on what waits, now or when the interval since the last time is over."""
-        actions = self._announcing.due()
-        if self._sent is not None:
-            actions += self._send_soon(self._sent)
-        return actions
+    def _announce_and_send(self, exchange: AdvertisedExchange) -> list[Action]:
+        return [*self._announcing.due(), *self._send_soon(exchange)]
 
     def _send_soon(self, exchange: AdvertisedExchange) -> Iterator[Action]:
         """Sends subscriptions to the servers that need them, and again to those that have not confirmed them."""

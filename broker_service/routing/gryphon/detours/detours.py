@@ -68,25 +68,23 @@ class Detours:
         """Leaves of the brokers that are sought at each neighbour."""
         self._found: dict[BrokerId, Mapping[int, int]] = {}
         """The latest `Ways` of each neighbour: leaves that it offers detours to, with their brokers' incarnations."""
-        self._open: dict[BrokerId, _Way] = {}
+        self.open: dict[BrokerId, _Way] = {}
         """Open detours by the broker at their other end."""
         self.offered = OfferedDetours(view, self._brokers, links, self._incarnations, self.is_up)
         """Detours of others over this broker."""
 
     def is_up(self, neighbour: BrokerId) -> bool:
         """True when a neighbour can be reached, over its link or a detour."""
-        return self.links[neighbour].up or neighbour in self._open
+        return self.links[neighbour].up or neighbour in self.open
 
     def round_trip(self, neighbour: BrokerId) -> float:
         """Seconds to a neighbour and back, as far as is known; over a detour twice those of its first part."""
-        if self.links[neighbour].up or neighbour not in self._open:
+        if self.links[neighbour].up or neighbour not in self.open:
             return self.links[neighbour].round_trip or 0.0
-        return 2 * self.round_trip(self._open[neighbour].over)
+        return 2 * self.round_trip(self.open[neighbour].over)
 
     def carried(self, actions: Actions) -> Actions:
         """Actions whose messages to the other ends of detours are wrapped."""
-        if not self._open:
-            return actions
         for _ in range(MOST_PARTS):
             actions = [self._carried(action) for action in actions]
         return actions
@@ -97,7 +95,7 @@ class Detours:
         """A link works (again); a detour to this neighbour is needed no more."""
         self._forget(neighbour)
         self._incarnations[neighbour] = incarnation
-        actions = [] if self._open.pop(neighbour, None) is None else list(self._closed(neighbour))
+        actions = [] if self.open.pop(neighbour, None) is None else list(self._closed(neighbour))
         actions += self._review()
         if self.offered.seekers or any(self._sought.values()) or any(map(self._wants, self._view.leaves)):
             actions.append(SetTimer(SeekDetours(), self._wait, awaited=True))
@@ -157,8 +155,8 @@ class Detours:
     def _review(self) -> list[Action]:
         """Closes detours that are not offered any more, and opens those that are."""
         actions: list[Action] = []
-        while (end := next((end for end, way in self._open.items() if not self._offers(way, end)), "")) != "":
-            del self._open[end]
+        while (end := next((end for end, way in self.open.items() if not self._offers(way, end)), "")) != "":
+            del self.open[end]
             concerned = self._forget(end)
             actions += [*self._closed(end), *self.offered.notify(concerned)]
         opened = False
@@ -167,7 +165,7 @@ class Detours:
                 if self.is_up(end) or self._parts(over) >= MOST_PARTS:
                     continue
                 way = _Way(over, found[self._view.leaves[end]])
-                self._open[end], opened = way, True
+                self.open[end], opened = way, True
                 self._incarnations[end] = max(self._incarnations.get(end, 0), way.incarnation)
                 actions += self._opened(end, way.incarnation)
         return [*actions, *self._seek()] if opened else actions
@@ -180,7 +178,7 @@ class Detours:
         """The number of detours on which a message to a neighbour is."""
         if self.links[neighbour].up:
             return 0
-        return 1 + self._parts(self._open[neighbour].over)
+        return 1 + self._parts(self.open[neighbour].over)
 
     def _forget(self, neighbour: BrokerId) -> frozenset[BrokerId]:
         """Forgets what a neighbour sought and offered, and what was sought at it, because its link or the detour to it
@@ -191,8 +189,8 @@ class Detours:
         return concerned
 
     def _carried(self, action: Action) -> Action:
-        if not isinstance(action, Send) or self.links[action.neighbour].up or action.neighbour not in self._open:
+        if not isinstance(action, Send) or self.links[action.neighbour].up or action.neighbour not in self.open:
             return action
         end = action.neighbour
         message = wrapped(action.message, self._view.leaf, self._incarnation, self._view.leaves[end])
-        return Send(self._open[end].over, message, label=action.label or "detour", ahead=action.ahead)
+        return Send(self.open[end].over, message, label=action.label or "detour", ahead=action.ahead)

@@ -59,44 +59,44 @@ class Asking:
         self._ask_after = ask_after
         self._is_up = is_up
         self._round_trip = round_trip
-        self._wanted: dict[NodeNumber, _Wanted] = {}
+        self.wanted: dict[NodeNumber, _Wanted] = {}
         """States that are wanted, by source."""
 
     def want(self, source: NodeNumber, needed: Vector) -> list[Action]:
         """Asks for the state of a source after a moment, unless it is wanted already."""
-        if source in self._wanted:
+        if source in self.wanted:
             return []
-        self._wanted[source] = _Wanted(dict(needed))
+        self.wanted[source] = _Wanted(dict(needed))
         return [SetTimer(AskAgain(source), self._ask_after, awaited=True)]
 
     def ask(self, source: NodeNumber, needed: Vector, neighbour: BrokerId) -> list[Action]:
         """Asks for the state of a source at once, unless it is wanted already."""
-        if source in self._wanted:
-            raise_to(self._wanted[source].needed, needed)
+        if source in self.wanted:
+            raise_to(self.wanted[source].needed, needed)
             return []
-        wanted = self._wanted[source] = _Wanted(dict(needed))
+        wanted = self.wanted[source] = _Wanted(dict(needed))
         return self._send(source, wanted, neighbour)
 
     def renew(self, source: NodeNumber, neighbour: BrokerId) -> list[Action]:
         """Asks for the state of a source whose vector is reached, at once, unless it is wanted already."""
         actions = self.ask(source, {}, neighbour)
-        self._wanted[source].renews = True
+        self.wanted[source].renews = True
         return actions
 
     def took(self, source: NodeNumber) -> None:
         """A state of a source came and was taken."""
-        if (wanted := self._wanted.get(source)) is not None:
+        if (wanted := self.wanted.get(source)) is not None:
             wanted.renews = False
 
     def again(self, source: NodeNumber) -> list[Action]:
         """The time of a request has run out."""
-        wanted = self._wanted.get(source)
+        wanted = self.wanted.get(source)
         if wanted is None:
             return []
         candidates = [*self._view.members.get(source, ()), *self._view.peers]
         reachable = [broker for broker in candidates if self._is_up(broker)]
         if not reachable:
-            del self._wanted[source]
+            del self.wanted[source]
             return []
         neighbour = reachable[wanted.asked % len(reachable)]
         wanted.asked += 1
@@ -104,7 +104,7 @@ class Asking:
 
     def refuse(self, source: NodeNumber) -> int:
         """A state of a source came and cannot be taken. Returns the number of such states since it is wanted."""
-        wanted = self._wanted.get(source)
+        wanted = self.wanted.get(source)
         if wanted is None:
             return 0
         wanted.unanswered = 0
@@ -113,15 +113,13 @@ class Asking:
 
     def end(self) -> list[Action]:
         """Ends the requests for states that are wanted no more."""
-        if not self._wanted:
-            return []
         reached = [
             source
-            for source, wanted in self._wanted.items()
+            for source, wanted in self.wanted.items()
             if not wanted.renews and dominates(self._known, wanted.needed)
         ]
         for source in reached:
-            del self._wanted[source]
+            del self.wanted[source]
         return [CancelTimer(AskAgain(source)) for source in reached]
 
     def _send(self, source: NodeNumber, wanted: _Wanted, neighbour: BrokerId) -> list[Action]:

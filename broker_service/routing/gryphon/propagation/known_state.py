@@ -36,7 +36,7 @@ class KnownState:
         if isinstance(news, Addition):
             return self.known.get(news.leaf, 0) >= news.time - 1
         known = part_of(self.known, self._view.behind[news.source])
-        return known == base and self.roots.received(news.source).fingerprint == news.fingerprint
+        return known == base and self.roots.received[news.source].fingerprint == news.fingerprint
 
     def takes(self, source: NodeNumber, known: Vector) -> bool:
         """True when a state can take the place of what is known of a source (rule 4)."""
@@ -45,14 +45,14 @@ class KnownState:
     def replace(self, source: NodeNumber, known: Vector, roots: Iterable[Conjunction]) -> None:
         """Takes a state of a source in place of what is known."""
         wanted = {root.body for root in roots}
-        self.update(source, roots, [each for each in self.roots.received(source) if each.body not in wanted])
+        self.update(source, roots, [each for each in self.roots.received[source] if each.body not in wanted])
         self.raise_to(known)
 
     def update(
         self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]
     ) -> Mapping[NodeNumber, Difference]:
         """Changes the roots of a source. Returns the difference that this makes in each direction."""
-        received = self.roots.received(source)
+        received = self.roots.received[source].by_body
         removed = [each for each in removed if each.body in received]
         added = [each for each in added if each.body not in received]
         self._observe(source, added, removed)

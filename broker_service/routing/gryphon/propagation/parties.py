@@ -148,8 +148,10 @@ class Parties:
 
     def target(self, party: Party, former: BrokerId = "") -> BrokerId:
         """The broker of a party to send to, another one than a former if possible; empty when none can be reached."""
-        reachable = [broker for broker in self.candidates(party) if self._is_up(broker)]
         exchange = self._exchanges[party]
+        if exchange.target and not former and self._is_up(exchange.target):
+            return exchange.target
+        reachable = [broker for broker in self.candidates(party) if self._is_up(broker)]
         if not reachable:
             exchange.target = ""
         elif former in reachable:

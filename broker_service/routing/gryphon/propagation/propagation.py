@@ -112,7 +112,7 @@ class Propagation:
         news: News
         if change.removed:
             removed = tuple(each.body for each in change.removed)
-            fingerprint = self.state.roots.received(view.leaf).fingerprint
+            fingerprint = self.state.roots.received[view.leaf].fingerprint
             news = Change(view.leaf, view.leaf, change.time, added, removed, encode_vector(base), fingerprint)
         else:
             news = Addition(view.leaf, view.leaf, change.time, added)
@@ -201,13 +201,13 @@ class Propagation:
         if neighbour in view.peers:
             if ask.source not in view.behind or ask.source == view.peers[neighbour]:
                 raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
-            known, roots = part_of(self.state.known, view.behind[ask.source]), self.state.roots.received(ask.source)
+            known, roots = part_of(self.state.known, view.behind[ask.source]), self.state.roots.received[ask.source]
             is_overstated = ask.source in self.state.overstated
         else:
             node = _node_of(self._view, neighbour)
             if ask.source != view.node:
                 raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
-            known, roots = part_of(self.state.known, view.before[node]), self.state.roots.announced(node)
+            known, roots = part_of(self.state.known, view.before[node]), self.state.roots.announced[node]
             is_overstated = bool(self.state.overstated - {node})
         state = Overstated if is_overstated else State
         return (send(neighbour, state(ask.source, encode_vector(known), roots.bodies)),)
@@ -257,7 +257,7 @@ class Propagation:
         """Applies a change, and passes it on to parties."""
         former = self.state.known.get(news.leaf)
         nodes = [party.node for party in parties if party.node in self._view.members]
-        fingerprints = {node: self.state.roots.announced(node).fingerprint for node in nodes}
+        fingerprints = {node: self.state.roots.announced[node].fingerprint for node in nodes}
         differences = self.state.update(news.source, added, removed)
         self.state.raise_to({news.leaf: news.time})
         actions: list[Action] = []
@@ -272,7 +272,7 @@ class Propagation:
             else:
                 passed = news
             actions += self.parties.pass_on(party, passed)
-        return [*actions, *self._asking.end()]
+        return [*actions, *self._asking.end()] if self._asking.wanted else actions
 
     def _own_change(self, news: News, difference: Difference, base: Vector, fingerprint: int) -> News:
         """The change of this broker's roots in one direction that a change of a source makes."""
@@ -308,7 +308,7 @@ class Propagation:
         if neighbour not in self._view.members.get(source, ()):
             return ()
         known = part_of(self.state.known, self._view.behind[source])
-        return (send(neighbour, Reminder(encode_vector(known), self.state.roots.received(source).bodies)),)
+        return (send(neighbour, Reminder(encode_vector(known), self.state.roots.received[source].bodies)),)
 
 
 def _node_of(view: LocalView, neighbour: BrokerId) -> NodeNumber:

@@ -63,40 +63,37 @@ class ConjunctionSet:
     """Conjunctions, each once, with a fingerprint of the whole set."""
 
     def __init__(self, members: Iterable[Conjunction] = ()) -> None:
-        self._members: dict[bytes, Conjunction] = {}
-        self._fingerprint = 0
+        self.by_body: dict[bytes, Conjunction] = {}
+        """The conjunctions by their contents; `add` and `remove` alone change it."""
+        self.fingerprint = 0
+        """Equal for equal sets; for two different ones, with a probability of 2**-64."""
         for conjunction in members:
             self.add(conjunction)
 
     def __contains__(self, body: bytes) -> bool:
-        return body in self._members
+        return body in self.by_body
 
     def __iter__(self) -> Iterator[Conjunction]:
-        return iter(self._members.values())
+        return iter(self.by_body.values())
 
     def __len__(self) -> int:
-        return len(self._members)
-
-    @property
-    def fingerprint(self) -> int:
-        """Equal for equal sets; for two different ones, with a probability of 2**-64."""
-        return self._fingerprint
+        return len(self.by_body)
 
     @property
     def bodies(self) -> tuple[bytes, ...]:
-        return tuple(self._members)
+        return tuple(self.by_body)
 
     def add(self, conjunction: Conjunction) -> bool:
         """Adds a conjunction; false when it was there."""
-        if conjunction.body in self._members:
+        if conjunction.body in self.by_body:
             return False
-        self._members[conjunction.body] = conjunction
-        self._fingerprint ^= fingerprint(conjunction.body)
+        self.by_body[conjunction.body] = conjunction
+        self.fingerprint ^= fingerprint(conjunction.body)
         return True
 
     def remove(self, body: bytes) -> bool:
         """Removes the conjunction of a content; false when there was none."""
-        if self._members.pop(body, None) is None:
+        if self.by_body.pop(body, None) is None:
             return False
-        self._fingerprint ^= fingerprint(body)
+        self.fingerprint ^= fingerprint(body)
         return True

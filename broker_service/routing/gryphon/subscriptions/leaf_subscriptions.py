@@ -45,6 +45,7 @@ class LeafSubscriptions(Generic[Subscriber]):
 
     def __init__(self, clock: VirtualClock, covering: Covering) -> None:
         self._clock = clock
+        self._effort = covering.effort
         self._graph: ConjunctionGraph[_Standing[Subscriber]] = ConjunctionGraph(covering)
         self._conjunctions: dict[Subscriber, tuple[Conjunction, ...]] = {}
         self._starts: dict[Subscriber, VirtualTime] = {}
@@ -83,7 +84,7 @@ class LeafSubscriptions(Generic[Subscriber]):
     def subscribe(self, subscriber: Subscriber, conjunctions: Iterable[Conjunction]) -> VirtualTime:
         """Adds a subscription under a name that is not in use, and returns its virtual start time."""
         wanted = self._conjunctions[subscriber] = tuple({each.body: each for each in conjunctions}.values())
-        self._graph.effort.grant(len(wanted))
+        self._effort.grant(len(wanted))
         start = max([self._join(conjunction, subscriber) for conjunction in wanted], default=0)
         self._starts[subscriber] = start
         self._first_start = start if self._first_start is None else min(self._first_start, start)
@@ -94,7 +95,7 @@ class LeafSubscriptions(Generic[Subscriber]):
         if self._starts.pop(subscriber) == self._first_start:
             self._first_start = min(self._starts.values(), default=None)
         withdrawn = self._conjunctions.pop(subscriber)
-        self._graph.effort.grant(0, len(withdrawn))
+        self._effort.grant(0, len(withdrawn))
         for conjunction in withdrawn:
             node = self._graph.get(conjunction.body)
             assert node is not None
@@ -129,5 +130,5 @@ class LeafSubscriptions(Generic[Subscriber]):
         """Nodes from which a new one gets its start: its parents, and children that match the same publications."""
         yield from node.parents.values()
         for child in node.children.values():
-            if self._graph.effort.covers(child.conjunction, node.conjunction):
+            if self._effort.covers(child.conjunction, node.conjunction):
                 yield child

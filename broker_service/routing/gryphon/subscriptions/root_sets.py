@@ -16,7 +16,7 @@ import enum
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_service.routing.gryphon.subscriptions.conjunction_graph import ConjunctionGraph, Node
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, ConjunctionSet
@@ -55,19 +55,14 @@ class RootSets:
     """The root sets of one broker, for all directions."""
 
     def __init__(self, sources: Iterable[NodeNumber], directions: Collection[NodeNumber], covering: Covering) -> None:
-        self._received = {source: ConjunctionSet() for source in sources}
-        self._announced = {direction: ConjunctionSet() for direction in directions}
+        self.received: Final[Mapping[NodeNumber, ConjunctionSet]] = {source: ConjunctionSet() for source in sources}
+        """The roots of each source, as far as this broker knows."""
+        self.announced: Final[Mapping[NodeNumber, ConjunctionSet]] = {each: ConjunctionSet() for each in directions}
+        """The roots that this broker announces to each direction."""
+        self._effort = covering.effort
         self._graph: ConjunctionGraph[_Sources] = ConjunctionGraph(covering)
         self._touched: dict[bytes, Conjunction] = {}
         """Conjunctions whose directions may have changed since `update` began."""
-
-    def received(self, source: NodeNumber) -> ConjunctionSet:
-        """The roots of a source, as far as this broker knows."""
-        return self._received[source]
-
-    def announced(self, direction: NodeNumber) -> ConjunctionSet:
-        """The roots that this broker announces to a direction."""
-        return self._announced[direction]
 
     @property
     def graph(self) -> ConjunctionGraph[_Sources]:
@@ -77,17 +72,17 @@ class RootSets:
         self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]
     ) -> Mapping[NodeNumber, Difference]:
         """Changes the roots of a source, and returns the differences of all directions."""
-        received = self._received[source]
+        received = self.received[source]
         self._touched = {}
         added, removed = tuple(added), tuple(removed)
-        self._graph.effort.grant(len(added), len(removed))
+        self._effort.grant(len(added), len(removed))
         leaving = [conjunction for conjunction in removed if received.remove(conjunction.body)]
         for conjunction in tuple(self._graph.bottom_up(leaving)):
             self._leave(conjunction, source)
         for conjunction in added:
             if received.add(conjunction):
                 self._join(conjunction, source)
-        return {direction: self._settle(direction) for direction in self._announced}
+        return {direction: self._settle(direction) for direction in self.announced}
 
     def _join(self, conjunction: Conjunction, source: NodeNumber) -> None:
         node = self._graph.get(conjunction.body)
@@ -124,7 +119,7 @@ class RootSets:
 
     def _settle(self, direction: NodeNumber) -> Difference:
         """Brings the set that is announced to a direction in line with the graph."""
-        announced = self._announced[direction]
+        announced = self.announced[direction]
         added, removed = [], []
         for body, conjunction in self._touched.items():
             if self._is_root(body, direction):

@@ -198,6 +198,6 @@ def state_of(overlay: RouterOverlay) -> object:
         streams,
         dict(detours._found),
         dict(detours.offered.seekers),
-        dict(detours._open),
+        dict(detours.open),
         dict(overlay.brokers[RECEIVER].timers),
     )

@@ -180,7 +180,7 @@ class PropagationOverlay:
             leaf = self.tree.leaves[home]
             if broker.propagation.state.known.get(leaf, 0) < start:
                 continue
-            roots = broker.roots.received(broker.view.source_of[leaf])
+            roots = broker.roots.received[broker.view.source_of[leaf]]
             for conjunction in conjunctions:
                 if not any(_covers(root, conjunction) for root in roots):
                     raise UnsoundError(f"{name} has no root for {id} of {home}, which started at {start}")

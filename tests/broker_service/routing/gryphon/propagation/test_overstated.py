@@ -48,5 +48,5 @@ def left(overlay: PropagationOverlay) -> dict[tuple[str, int], int]:
         (name, source): len(found)
         for name, broker in overlay.brokers.items()
         for source in broker.view.behind
-        if len(found := broker.roots.received(source))
+        if len(found := broker.roots.received[source])
     }

@@ -148,13 +148,13 @@ def test_conjunctions_beyond_the_effort_of_an_update_are_roots(monkeypatch: pyte
     monkeypatch.setattr(covering, "EACH", 0)
     sets = RootSets((1, 2), (1, 2), ExactCovering())
     sets.update(1, ladder(300), ())
-    announced = {each.body for each in sets.announced(2)}
+    announced = {each.body for each in sets.announced[2]}
     assert 1 < len(announced) < 300
     assert ladder(1)[0].body in announced
     sets.update(1, (), ladder(300))
-    assert not len(sets.announced(2))
+    assert not len(sets.announced[2])
     sets.update(1, ladder(20), ())
-    assert [each.body for each in sets.announced(2)] == [ladder(1)[0].body]
+    assert [each.body for each in sets.announced[2]] == [ladder(1)[0].body]
 
 
 def test_a_conjunction_with_more_parents_than_are_kept_is_covered_by_the_others_when_these_go() -> None:

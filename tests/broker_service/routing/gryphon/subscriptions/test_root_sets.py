@@ -20,7 +20,7 @@ def test_example_3() -> None:
     sets = RootSets((N11, N12, N31), (N31,), ExactCovering())
     assert sets.update(N12, [NYSE], []) == {N31: Difference((NYSE,), ())}
     assert sets.update(N11, [T, MSFT], []) == {N31: Difference((MSFT,), ())}
-    assert {each.body for each in sets.received(N11)} == {T.body, MSFT.body}
+    assert {each.body for each in sets.received[N11]} == {T.body, MSFT.body}
 
 
 def test_what_came_from_a_direction_covers_nothing_that_is_announced_there() -> None:
@@ -62,7 +62,7 @@ def test_each_direction_is_announced_the_roots_of_all_other_sources(
                 for body, each in others.items()
                 if not any(is_above(o, each) for o in others.values() if o != each)
             }
-            assert {each.body for each in sets.announced(direction)} == roots
+            assert {each.body for each in sets.announced[direction]} == roots
             added, removed = differences[direction]
             assert announced[direction].isdisjoint(each.body for each in added)
             assert announced[direction].issuperset(each.body for each in removed)
