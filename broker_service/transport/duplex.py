@@ -182,7 +182,7 @@ class Duplex:
         stream, due, handled, begin = self._stream, self._due_writes, 0, 0
         waiting = stream.waiting
         try:
-            due.callbacks += 1  # as `with due` does, whose two calls would be made for each frame
+            due.callbacks += 1  # as `with due` does, whose three calls would be made for each frame
             try:
                 while waiting and self._holding is None and not self._end.done():
                     if handled == 1:
@@ -196,8 +196,10 @@ class Duplex:
                         break
             finally:
                 due.callbacks -= 1
-                if due.waiting and not due.callbacks:
-                    due.make()
+                if not due.callbacks:
+                    for write in due.waiting:
+                        write()
+                    due.waiting.clear()
         except Exception as error:
             self._finish(error)
             return

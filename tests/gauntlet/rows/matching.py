@@ -7,7 +7,7 @@ import operator
 
 from broker_service.language import evaluation, relations, wire
 from broker_service.language.model import Operator
-from broker_service.matching import bounds, bucket
+from broker_service.matching import bounds, index
 from broker_service.matching.block import Block
 from broker_service.matching.bounds import AttributeLimits
 from broker_service.matching.index import MatchIndex
@@ -126,7 +126,7 @@ def large_integers_are_rounded() -> None:
 def upper_bounds_of_blocks_are_ignored() -> None:
     around(bounds, "intersection", lambda original, left, right: (max(left[0], right[0]), -math.inf))
     around(
-        bucket,
+        index,
         "all_hold",
         lambda original, predicates, attributes: original(
             [one for one in predicates if one.operator is not Operator.LESS_OR_EQUAL], attributes
@@ -137,7 +137,7 @@ def upper_bounds_of_blocks_are_ignored() -> None:
 @AREA.row(scenarios.LANGUAGE_CBF, LOST)
 def blocks_leave_out_their_last_row() -> None:
     around(Block, "_within", lambda original, self, limits: original(self, limits)[:-1])
-    around(bucket.Bucket, "match", _without_the_last)
+    around(index.Bucket, "match", _without_the_last)
 
 
 def _without_the_last(original, self, attributes, limits, keys):

@@ -158,7 +158,7 @@ class Dissemination:
     def _advance(self, party: Party, request: Request, actions: list[Action]) -> bool:
         """Has a party sent what it lacks of a request; true when it lacks nothing, or is given up."""
         exchanges = self._exchanges
-        if exchanges.has(party, request.needed):
+        if dominates(exchanges[party].acknowledged, request.needed):
             return True
         if not self._parties.target(party):
             return not any(broker in self._lost for broker in self._parties.candidates(party))

@@ -62,10 +62,6 @@ class Exchanges(dict[Party, Exchange]):
         exchange = self[party] = Exchange()
         return exchange
 
-    def has(self, party: Party, needed: Vector) -> bool:
-        """True when a party has acknowledged all of a vector."""
-        return dominates(self[party].acknowledged, needed)
-
     def is_owed(self, party: Party, needed: Vector) -> bool:
         """True when what a party has not acknowledged of a vector is on the way."""
         exchange = self[party]
