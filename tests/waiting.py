@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def await_true(condition: Callable[[], bool], what: str, within: float = 20.0) -> None:
+def await_true(condition: Callable[[], bool], what: str, within: float = 60.0) -> None:
     """Waits until the condition holds. Fails after `within` seconds, naming what was awaited."""
     deadline = time.monotonic() + within
     while not condition():

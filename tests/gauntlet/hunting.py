@@ -30,7 +30,7 @@ from tests.gauntlet.scenarios import Scenario
 from tests.gauntlet.trials import Kind, Outcome, Part, Trial
 
 _ENDS_WITHIN = 15
-"""Seconds after which a run is taken not to end."""
+"""Seconds of processor time after which a run is taken not to end, so that a busy host hunts the same mutants."""
 _HONEST_WITHIN = 120.0
 """Seconds that the two honest runs of a scenario may take together."""
 _FAULT_AT = 4.5
@@ -169,14 +169,14 @@ def _before_fault(run: Path) -> Notifications:
 
 @contextmanager
 def _time_limit(seconds: int) -> Iterator[None]:
-    """Raises `TimeoutError` in this process when its work takes longer."""
+    """Raises `TimeoutError` in this process when its work takes more processor time."""
 
     def over(number: int, frame: object) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, over)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)

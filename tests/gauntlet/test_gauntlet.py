@@ -67,14 +67,14 @@ def test_a_task_that_fails_or_does_not_end_is_told_apart() -> None:
         "import time\n"
         "from tests.gauntlet.forks import Forks\n"
         "tasks = [('ends', lambda: 1), ('fails', lambda: 1 // 0), ('hangs', lambda: time.sleep(60))]\n"
-        "for name, ended in Forks(2, 1.0).each(tasks):\n"
+        "for name, ended in Forks(2, 5.0).each(tasks):\n"
         "    print(name, ended.result, ended.failure.splitlines()[-1:])\n"
     )
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines() == [
         "ends 1 []",
         "fails None ['ZeroDivisionError: integer division or modulo by zero']",
-        "hangs None ['not ended after 1 s']",
+        "hangs None ['not ended after 5 s']",
     ]
 
 

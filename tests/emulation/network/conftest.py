@@ -15,7 +15,7 @@ from emulation.network.network import EmulatedNetwork
 from topology.link_properties import BrokerId, Link
 from topology.model import Broker, Overlay
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 """Seconds after which something awaited is taken for never to come."""
 
 

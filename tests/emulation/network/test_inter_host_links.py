@@ -171,7 +171,7 @@ def test_a_crossing_link_has_its_properties_in_either_direction(build: Callable[
         with pytest.raises(TimeoutError):
             calling.recv(1)
         near.add(overlay.links[0])
-        calling.settimeout(20)
+        calling.settimeout(60)
         assert calling.recv(1) == b"y"
 
     near.cut(LinkDirection("A", "B"))
@@ -203,7 +203,7 @@ def test_two_links_between_two_hosts_share_a_tunnel_and_stay_apart(build: Callab
             for broker, network in (("A", near), ("B", far), ("C", far))
         }
         for number, broker in enumerate("BC"):
-            frames[broker].settimeout(20)
+            frames[broker].settimeout(60)
             frames[broker].bind((far.ends(broker)[0].interface, UNUSED))
             for target in ("ffffffffffff", "020000000909", f"0200{number:06x}0b"):
                 frame = bytes.fromhex(f"{target}0200{number:06x}0a{UNUSED:04x}") + broker.encode() * 50

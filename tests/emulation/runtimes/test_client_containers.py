@@ -141,7 +141,7 @@ def test_a_frozen_program_is_ended_and_what_it_printed_is_kept(
         api.out_of_memory = True
         api.running["brokerlab-run-client.1"].kill()
         assert again.identity is not None
-        await_end([again.identity], within=10)
+        await_end([again.identity], within=60)
         assert again.exit_code() == -9
         assert again.end() == "it needed more memory than it may have, 64MiB (clients.programs.S1.memory)"
 

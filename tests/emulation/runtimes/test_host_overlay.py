@@ -42,7 +42,7 @@ from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 pytestmark = pytest.mark.container
 
-WITHIN = 20.0
+WITHIN = 60.0
 OVERLAY = overlay_of(("A", "B"), delay=0.001)
 AB = LinkDirection("A", "B")
 _STORAGE = "import sys; from pathlib import Path; from broker_service.core.storage import FileStorage;"
@@ -164,7 +164,7 @@ class Hosted:
         return asyncio.run(attach())
 
     def incarnation(self, broker: BrokerId) -> int:
-        reply = self.status(broker)
+        reply = self.status(broker, WITHIN)
         return 0 if reply is None else reply.incarnation
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
@@ -301,7 +301,7 @@ async def advertised(hosted: Hosted) -> tuple[int, int]:
 
 
 def in_flight_and_queued(hosted: Hosted) -> tuple[int, int] | None:
-    reply = hosted.status("A")
+    reply = hosted.status("A", WITHIN)
     return None if reply is None else (reply.links[0].in_flight, reply.links[0].queued)
 
 

@@ -21,7 +21,7 @@ def listener() -> Iterator[socket.socket]:
 def _look_until_found() -> None:
     for thread in threading.enumerate():
         if thread.name == "start of B1":
-            thread.join(timeout=20)
+            thread.join(timeout=60)
 
 
 def test_a_socket_without_a_listener_is_nobodys(tmp_path: Path, listener: socket.socket) -> None:

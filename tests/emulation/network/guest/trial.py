@@ -102,7 +102,7 @@ def from_b_to_a(network: EmulatedNetwork) -> Iterator[tuple[socket.socket, socke
     )
     with receiver, sender:
         receiver.bind((a.local_address, 0))
-        receiver.settimeout(20)
+        receiver.settimeout(60)
         # A guest that was held up releases all delayed packets at once, too many for the default buffer.
         receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
         sender.bind((b.local_address, 0))

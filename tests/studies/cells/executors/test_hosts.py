@@ -95,7 +95,7 @@ def executor(tmp_path: Path, play: Callable[..., Played], hosts: Inventory) -> H
 
 
 def test_hosts_share_one_queue(tmp_path: Path) -> None:
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=60)
 
     def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         if seed_of(request) <= 2:
