@@ -47,7 +47,7 @@ EXTRAS = (EMULATION, HOSTS, SPARK, SYSTEMS, ACTIVEMQ)
 SYSTEM_CLIENTS = {"mosquitto": SYSTEMS, "zenoh": SYSTEMS, "activemq": ACTIVEMQ}
 """The extras with the clients of deployed systems, by the names of these."""
 _GENERATED = ".generated."
-"""What names of modules have that a checkout does not keep, and makes from proto/."""
+"""A part of the names of modules that are generated from proto/, and that a checkout does not keep."""
 
 
 def about_missing(error: ImportError) -> str | None:

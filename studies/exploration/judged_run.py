@@ -123,7 +123,7 @@ class JudgingRoom:
             shutil.rmtree(directory)
 
     def expectations(self, scenario: Scenario) -> Sequence[Expectation]:
-        """What the judge says of each publication and client. Raises `UserError`."""
+        """Words of the judge on each publication and client. Raises `UserError`."""
         directory = Path(tempfile.mkdtemp(dir=self._directory))
         try:
             return _Run(make_plan(scenario), directory, self._costs).expectations()
