@@ -90,7 +90,7 @@ def assert_nothing_is_left(run_id: str) -> None:
     assert not Path("/run/brokerlab", run_id).exists()
 
 
-def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: float = 90) -> None:
+def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: float = 200) -> None:
     """Waits until the run's own log holds a line like that."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:

@@ -212,7 +212,7 @@ def test_the_wait_for_clients_lasts_while_they_connect_and_names_what_it_waits_f
             return min(3, self.looks)
 
     now = iter(range(0, 1000, 20))
-    patience = partial(host_start.Patience, clock=lambda: float(next(now)))
+    patience = partial(host_start.Patience, clock=lambda: float(next(now)), share=lambda: 1.0)
     monkeypatch.setattr(host_start, "Patience", patience)
     monkeypatch.setattr(host_start, "busy_processors", lambda: "the processors are busy")
     shared.drivers = drivers = Connecting()
