@@ -11,10 +11,12 @@ from typing import Any
 from studies.exploration.draws import magnitude, milliseconds, seconds, whole_magnitude, written
 
 MOST_PUBLICATIONS = 60
+MOST_BESIDE_COMPOSITES = 24
+"""Publications of a run with composite subscriptions. Each set of three of them may be a detection: of 60, 34,000 are
+sets, whose records alone look as if the run had no end."""
 MOST_IN_STREAM = 40
 """Publications of a client that are drawn together."""
-MOST_STEADY = 20
-"""Publications of a client that publishes all through the run."""
+_MOST_PUBLISHERS = 3
 _CLASSES = ("A", "B")
 _HIGHEST = 5
 """The largest value of the attribute that ranges are over. Few values, so that ranges are equal or cover each other."""
@@ -96,7 +98,7 @@ class OperationsDraw:
             self._padding = f",[padding,'{'x' * whole_magnitude(random, _LEAST_BYTES, _MOST_BYTES)}']"
         publishers = {
             f"P{number}": (random.choice(self.brokers), _Range.drawn(random))
-            for number in range(1, random.randint(1, 3) + 1)
+            for number in range(1, random.randint(1, _MOST_PUBLISHERS) + 1)
         }
         for client, (broker, advertised) in publishers.items():
             self._advertise(client, broker, advertised)
@@ -105,9 +107,11 @@ class OperationsDraw:
         number = random.randint(1, 3) if self.composites else int(random.random() < _COMPOSITES)
         for _ in range(number):
             self._compose(f"C{next(self._ids)}", random.choice(self.brokers), [each for _, each in publishers.values()])
-        left = whole_magnitude(random, 4, MOST_PUBLICATIONS)
+        most = MOST_BESIDE_COMPOSITES if number else MOST_PUBLICATIONS
+        left = whole_magnitude(random, 4, most)
         if random.random() < _STEADY:
-            left -= sum(self._steady(client, *publisher) for client, publisher in publishers.items())
+            each = most // _MOST_PUBLISHERS
+            left -= sum(self._steady(client, *publisher, each) for client, publisher in publishers.items())
         while left > 0:
             client, (broker, advertised) = random.choice(tuple(publishers.items()))
             left -= self._stream(client, broker, advertised, left)
@@ -176,9 +180,9 @@ class OperationsDraw:
         apart = random.choice((0, milliseconds(magnitude(random, 1, 500)), (course.end - at) // number))
         return self._publish(client, broker, advertised, [at + place * apart for place in range(number)])
 
-    def _steady(self, client: str, broker: str, advertised: _Range) -> int:
+    def _steady(self, client: str, broker: str, advertised: _Range, most: int) -> int:
         """Publications of one client all through the run. Returns their number."""
-        apart = self.course.run // whole_magnitude(self.random, 4, MOST_STEADY)
+        apart = self.course.run // whole_magnitude(self.random, 4, most)
         begin = self.course.join + self.random.randrange(apart)
         return self._publish(client, broker, advertised, range(begin, self.course.end, apart))
 
