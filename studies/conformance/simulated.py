@@ -9,8 +9,10 @@ from broker_service.messages import BrokerId, ClientEvent, ClientId
 from broker_service.tracing.trace import Trace
 from broker_service.tracing.trace_writer import NullTrace
 from emulation.drivers.clients import Session
+from emulation.live_overlay import UnsettledError
 from emulation.simulation import SimulatedOverlay, SimulatedSession
 from emulation.simulation.site_session import SiteSession
+from record.callbacks import do_nothing
 from record.log import TraceRecord
 from studies.conformance.case_runner import settings, settle
 from studies.conformance.losses import WithLosses
@@ -21,6 +23,8 @@ from topology.sites import Site
 
 SETTLE_WITHIN = 60.0
 """Virtual seconds within which an overlay has to settle."""
+MOST_RECORDS = 50_000
+"""Records of a case's logs beyond which its messages multiply; the largest case has a few thousand."""
 
 
 class SimulatedCaseRunner:
@@ -38,10 +42,13 @@ class SimulatedCaseRunner:
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCaseRun]:
         losses: list[TraceRecord] = []
 
+        bound = _Bound()
+
         def trace_of(broker: BrokerId) -> Trace:
-            return WithLosses(self._trace_of(broker), losses)
+            return _BoundedTrace(self._trace_of(broker), losses, bound)
 
         run = SimulatedCaseRun(SimulatedOverlay(case.overlay(), settings(case, protocol), trace_of), losses)
+        bound.call_at_end = run.overlay.events.soon
         run.overlay.start()
         settle(run)
         yield run
@@ -121,6 +128,38 @@ class SimulatedCaseRun:
 def _host_of(client: ClientId, broker: BrokerId, access: CaseAccess) -> Site:
     """A host of a client's own."""
     return Site(f"{client}'s host", broker, (client,), access.properties, access.properties)
+
+
+class _Bound:
+    """The end of a case whose messages multiply: there are ever more of them in ever less virtual time."""
+
+    def __init__(self) -> None:
+        self._left = MOST_RECORDS
+        self.call_at_end: Callable[[Callable[[], None]], None] = do_nothing
+        """Has a call made as soon as the present one, which may be a router's, is over."""
+
+    def count(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.call_at_end(self._end)
+
+    def _end(self) -> None:
+        raise UnsettledError(
+            f"messages multiply without end, {MOST_RECORDS:,} records of the logs so far; a broker that gets a copy of "
+            "a message again must not pass it on"
+        )
+
+
+class _BoundedTrace(WithLosses):
+    """A broker's log whose records count."""
+
+    def __init__(self, trace: Trace, losses: list[TraceRecord], bound: _Bound) -> None:
+        super().__init__(trace, losses)
+        self._bound = bound
+
+    def write(self, record: TraceRecord) -> None:
+        self._bound.count()
+        super().write(record)
 
 
 def _no_trace(broker: BrokerId) -> Trace:

@@ -46,6 +46,18 @@ def test_the_example_passes_all_cases_those_with_faults_too() -> None:
     assert [result.case for result in results if result.verdict is not CaseVerdict.PASSED] == []
 
 
+def test_copies_that_multiply_are_named_before_any_of_them_has_gone_far(tmp_path: Path) -> None:
+    source = EXAMPLE.read_text(encoding="utf-8")
+    for mended in ("if message.header in self._seen:", " and hop != source"):
+        assert mended in source
+        source = source.replace(mended, "if False:" if mended.startswith("if") else "")
+    (tmp_path / "storm.py").write_text(source, encoding="utf-8")
+    results = {result.case: result for result in trial(str(tmp_path / "storm.py"), ["lines"])}
+    found = results["line-of-twelve-all-subscribe"]
+    assert found.verdict is CaseVerdict.FAILED
+    assert "steps[13] (publish): messages multiply without end, 50,000 records of the logs" in found.problem
+
+
 def test_the_skeleton_is_a_scenario_that_compares_three_protocols(tmp_path: Path) -> None:
     files = write_skeleton("my-idea", tmp_path / "my-idea").files
     assert [path.name for path in files] == ["my_idea.py", "flooding.py", "compare.yaml", "test_my_idea.py"]
