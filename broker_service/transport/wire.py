@@ -173,10 +173,10 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
             body, position = item.body, None
             if item.HasField("position"):
                 position = StreamPosition(item.position.stream, item.position.position)
-            outcome, publications = outcomes[item.outcome], () if body else _publications(item)
+            publications = () if body or not item.publications else _publications(item)
             events.append(
                 ClientEvent(
-                    outcome, tuple(item.clients), item.number, item.id, body, item.hops, item.reason,
+                    outcomes[item.outcome], tuple(item.clients), item.number, item.id, body, item.hops, item.reason,
                     position, publications,
                 )
             )  # fmt: skip

@@ -14,6 +14,7 @@ from studies.broker_kit.actor import Actor
 from studies.broker_kit.bench import START_WITHIN, Bench
 from studies.broker_kit.configuration import CONTRACT, Configuration, LinkEnd
 from studies.broker_kit.failures import NotApplicable, RowFailure, require
+from studies.broker_kit.overlay import RunningBroker
 from studies.broker_kit.programs import END_WITHIN, Ending
 from studies.broker_kit.raw_stream import RawStream
 from studies.broker_kit.rows import Rows, Suite
@@ -203,7 +204,7 @@ async def bears_a_neighbour_that_sends_noise(bench: Bench) -> None:
     ):
         with bench.host.make_socket() as connection:
             connection.bind((remote, 0))
-            await _connect(connection, (local, 7000))
+            await _connect(connection, (local, 7000), broker)
             try:
                 connection.sendall(noise)
                 connection.shutdown(socket.SHUT_WR)
@@ -224,10 +225,11 @@ async def leaves_no_process_behind(bench: Bench) -> None:
     require(not left, f"the broker has ended, and these that it started still run: {', '.join(left)}")
 
 
-async def _connect(connection: socket.socket, address: tuple[str, int]) -> None:
+async def _connect(connection: socket.socket, address: tuple[str, int], broker: RunningBroker) -> None:
     """Connects once the broker listens. Raises `RowFailure`."""
     deadline = asyncio.get_running_loop().time() + START_WITHIN
     while connection.connect_ex(address):
+        await broker.require_running()
         if asyncio.get_running_loop().time() > deadline:
             raise RowFailure(
                 f"the broker does not listen at the local address of a link that its neighbour dials ({address[0]})"

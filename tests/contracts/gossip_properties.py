@@ -57,7 +57,7 @@ class Trial:
         """Publishes one after another; the links change before each where they are `changing`."""
         runner = SimulatedCaseRunner(lambda broker: self.arrivals.setdefault(broker, Arrivals(broker)))
         with runner.run(self.case, self._protocol) as run:
-            clients = CaseClients(run, set(BROKERS))
+            clients = CaseClients(run, set(BROKERS), {}, {})
             self.got = clients.got
             self.declare(run, clients)
             for number in range(PUBLICATIONS):
@@ -101,7 +101,7 @@ def everyone_is_notified_over_links_that_return(runner: CaseRunner, row: Conform
     subscriber is not notified of each publication once."""
     trial = Trial(row, RING, 0)
     with runner.run(trial.case, row) as run:
-        clients = CaseClients(run, set(BROKERS))
+        clients = CaseClients(run, set(BROKERS), {}, {})
         trial.declare(run, clients)
         for number, link in enumerate(trial.case.overlay().links):
             run.overlay.links.remove(link.a, link.b)

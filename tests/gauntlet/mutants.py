@@ -129,7 +129,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "matching",
         (
-            *_of("broker_service.matching", "index", "bucket", "block", "bounds", "conditions", "access", "tree"),
+            *_of("broker_service.matching", "index", "block", "bounds", "conditions", "access", "tree"),
             *_of("broker_service.language", "evaluation", "relations", "number_sets", "string_sets"),
             f"{_ROUTING}.interface.matcher",
         ),
