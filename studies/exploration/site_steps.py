@@ -87,6 +87,7 @@ class SiteSteps:
                 yield from ({"op": "access_up", "client": client} for client in self._cut.pop(fault))
             case _:
                 yield from self._arrivals(fault) if self._is_hard(fault) else self._departures(fault)
+                self._moved.pop(fault, None)
 
     def _each(self, fault: FaultItem, struck: Any) -> Iterator[str]:
         for name in getattr(fault, fault.verb):

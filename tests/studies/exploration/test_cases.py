@@ -105,6 +105,16 @@ def test_clients_on_sites_do_in_a_case_what_they_do_in_the_scenario(fault: str, 
     assert {(client, id) for client, ids in case.expect.items() for id in ids} == came
 
 
+@pytest.mark.parametrize("how", ["away: 500ms", "handover: make before break, overlap: 500ms"])
+def test_a_client_that_has_moved_can_crash(how: str) -> None:
+    faults = f"{{at: 5s, move: home, to: B2, {how}}}, {{at: 8s, crash: home, for: 1s}}"
+    case = case_of(load_text(MANY.format(protocol="tid", fault=faults), "sites"), "found")
+    assert case is not None
+    befalls = [step for step in case.steps if isinstance(step, Leaving | Arriving)]
+    assert [step.op for step in befalls[2:]] == ["leave", "arrive"]
+    assert befalls[-1].broker == "B2"
+
+
 def test_publications_of_a_client_that_does_not_run_are_none(tmp_path: Path) -> None:
     text = MANY.format(protocol="tid", fault="{at: 11s, crash: P, for: 1500ms}")
     case = case_of(load_text(text.replace("clients: [T]", "clients: [T, P]"), "sites"), "found")
