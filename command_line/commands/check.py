@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from command_line.commands.answers import IN_WORDS, Answer
@@ -55,8 +56,10 @@ def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode
         console.print(line, markup=False, soft_wrap=True)
     refused = ""
     try:
-        for variant in plan.variants:
-            require_parts(variant.every_resources, variant.programs)
+        require_parts(
+            chain.from_iterable(variant.every_resources for variant in plan.variants),
+            chain.from_iterable(variant.programs.items() for variant in plan.variants),
+        )
         require_carried(plan.variants, LinkDriver.USERSPACE, host)
     except HostError as error:
         refused = str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from emulation.runtimes.client_programs import field_of
 from emulation.runtimes.deployed_systems import require_system
@@ -11,12 +11,12 @@ from emulation.runtimes.interface import Resources
 from scenario.sections.clients import ProgramSection
 
 
-def require_parts(resources: Iterable[Resources], programs: Mapping[str, ProgramSection]) -> None:
+def require_parts(resources: Iterable[Resources], programs: Iterable[tuple[str, ProgramSection]]) -> None:
     """Raises `HostError`, which names the field, for the first part that is not on this host.
 
-    `programs` are those of clients, by client.
+    `programs` are those of clients, each with its client. Variants may have the same images, which are looked at once.
     """
-    images: list[tuple[str, str]] = []
+    images: dict[tuple[str, str], None] = {}
     for each in resources:
         foreign = each.foreign
         if foreign is not None and foreign.system is not None:
@@ -24,12 +24,12 @@ def require_parts(resources: Iterable[Resources], programs: Mapping[str, Program
         elif foreign is not None and foreign.image is None:
             require_program(foreign.command, "brokers.command")
         if image := each.image or (foreign and foreign.image):
-            images.append((image, "brokers"))
-    for client, program in programs.items():
+            images[image, "brokers"] = None
+    for client, program in programs:
         if program.image is None:
             require_program(program.command or (), f"{field_of(client)}.command")
         else:
-            images.append((program.image, field_of(client)))
+            images[program.image, field_of(client)] = None
     if images:
         _require_images(images)
 

@@ -13,7 +13,7 @@ _LEAST_SHARE = 0.25
 
 def processor_share() -> float:
     """The share of the time in which a process that wants to run does so on this host, by its load; 0.25 at least."""
-    load, processors = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    load, processors = _load()
     return max(_LEAST_SHARE, min(1.0, processors / max(load, 1.0)))
 
 
@@ -47,10 +47,15 @@ class Patience:
 
 def busy_processors() -> str | None:
     """The reason why a start takes long on a host whose processors have more to do than they can."""
-    load, processors = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    load, processors = _load()
     if load <= processors:
         return None
     return (
         f"the processors of this host are busy: {load:.1f} processes want to run at a time, on {processors} of them; "
         "fewer brokers, or an idle host, start sooner"
     )
+
+
+def _load() -> tuple[float, int]:
+    """The number of processes that want to run at a time, and that of the processors for them."""
+    return os.getloadavg()[0], len(os.sched_getaffinity(0))

@@ -9,6 +9,7 @@ from itertools import count, pairwise
 from typing import Any
 
 from emulation.host.loopback_block import LoopbackBlock
+from studies.broker_kit.actor import Actor
 from studies.broker_kit.configuration import Configuration
 from studies.broker_kit.control import Control
 from studies.broker_kit.overlay import KitLink, KitOverlay, RunningBroker
@@ -117,6 +118,17 @@ class Bench:
         """A line of brokers."""
         links = [KitLink(a, b) for a, b in pairwise(brokers)]
         return await self.overlay(brokers, links)
+
+    async def publisher_and_subscriber(
+        self, overlay: KitOverlay, at: tuple[str, str], word: str
+    ) -> tuple[Actor, Actor]:
+        """Clients at two brokers that publish and get contents of the class `word`, once the overlay knows of both."""
+        publisher = Actor(await self.stream(overlay.running[at[0]]), self.name("publisher-"))
+        subscriber = Actor(await self.stream(overlay.running[at[1]]), self.name("subscriber-"))
+        await publisher.attach(advertised=f"[class,eq,'{word}']")
+        await subscriber.attach(subscribed=f"[class,eq,'{word}']")
+        await overlay.settle()
+        return publisher, subscriber
 
     async def end_overlay(self) -> None:
         """Ends the overlay, so that the next row gets a new one."""

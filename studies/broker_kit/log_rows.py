@@ -150,12 +150,8 @@ async def logs_what_it_receives(bench: Bench) -> None:
 async def logs_the_way_of_a_publication(bench: Bench) -> None:
     """Each step of a publication over two links is recorded once: received, sent, and so on, delivered at last."""
     overlay = await bench.line("B1", "B2", "B3")
-    publisher = Actor(await bench.stream(overlay.running["B1"]), bench.name("publisher-"))
-    subscriber = Actor(await bench.stream(overlay.running["B3"]), bench.name("subscriber-"))
+    publisher, subscriber = await bench.publisher_and_subscriber(overlay, ("B1", "B3"), "way")
     id, body = bench.name("p"), publication("[class,'way']")
-    await publisher.attach(advertised="[class,eq,'way']")
-    await subscriber.attach(subscribed="[class,eq,'way']")
-    await overlay.settle()
     await publisher.publish(id, "[class,'way']")
     await subscriber.stream.notification()
     logs = {name: broker.files.log_here for name, broker in overlay.running.items()}
@@ -307,11 +303,7 @@ def records_of(log: Path) -> Sequence[Record]:
 async def _line_that_sends(bench: Bench) -> KitOverlay:
     """An overlay over whose links publications have come to a subscriber."""
     overlay = await bench.line("B1", "B2", "B3")
-    publisher = Actor(await bench.stream(overlay.running["B1"]), bench.name("publisher-"))
-    subscriber = Actor(await bench.stream(overlay.running["B3"]), bench.name("subscriber-"))
-    await publisher.attach(advertised="[class,eq,'sums']")
-    await subscriber.attach(subscribed="[class,eq,'sums']")
-    await overlay.settle()
+    publisher, subscriber = await bench.publisher_and_subscriber(overlay, ("B1", "B3"), "sums")
     for _ in range(_PUBLICATIONS):
         await publisher.publish(bench.name("p"), "[class,'sums']")
         await subscriber.stream.notification()

@@ -24,7 +24,8 @@ REST_WITHIN = 30.0
 """Seconds in which an overlay is connected and at rest at the latest."""
 _FIRST_LOOK, _LATER_LOOKS = 0.005, 0.1
 _STATUS_LEVEL = 2
-_PORT = 7000
+LINK_PORT = 7000
+"""The port of links at each address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,11 @@ class KitOverlay:
         for number, link in enumerate(links):
             high, low = divmod(number, 60)
             dialler, listener, between = (self._block.address(high, 4 * low + place) for place in (1, 2, 3))
-            ends[link.a].append(LinkEnd(link.b, f"{dialler}:{_PORT}", f"{between}:{_PORT}", dial=True))
-            ends[link.b].append(LinkEnd(link.a, f"{listener}:{_PORT}", f"{between}:{_PORT}", dial=False))
-            self._relays[frozenset((link.a, link.b))] = Relay(between, (listener, _PORT), link.delay, host.make_socket)
+            ends[link.a].append(LinkEnd(link.b, f"{dialler}:{LINK_PORT}", f"{between}:{LINK_PORT}", dial=True))
+            ends[link.b].append(LinkEnd(link.a, f"{listener}:{LINK_PORT}", f"{between}:{LINK_PORT}", dial=False))
+            self._relays[frozenset((link.a, link.b))] = Relay(
+                between, (listener, LINK_PORT), link.delay, host.make_socket
+            )
         self._configurations = {
             name: replace(configuration(self._names[name]), id=name, links=ends[name]) for name in brokers
         }

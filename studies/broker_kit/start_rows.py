@@ -14,7 +14,7 @@ from studies.broker_kit.actor import Actor
 from studies.broker_kit.bench import START_WITHIN, Bench
 from studies.broker_kit.configuration import CONTRACT, Configuration, LinkEnd
 from studies.broker_kit.failures import NotApplicable, RowFailure, require
-from studies.broker_kit.overlay import RunningBroker
+from studies.broker_kit.overlay import LINK_PORT, RunningBroker
 from studies.broker_kit.programs import END_WITHIN, Ending
 from studies.broker_kit.raw_stream import RawStream
 from studies.broker_kit.rows import Rows, Suite
@@ -133,7 +133,12 @@ async def does_not_wait_for_neighbours(bench: Bench) -> None:
     """A broker whose neighbours have not started welcomes clients, and carries their requests out."""
     block = bench.block()
     links = [
-        LinkEnd(f"absent{number}", f"{block.address(number, 1)}:7000", f"{block.address(number, 2)}:7000", dial)
+        LinkEnd(
+            f"absent{number}",
+            f"{block.address(number, 1)}:{LINK_PORT}",
+            f"{block.address(number, 2)}:{LINK_PORT}",
+            dial,
+        )
         for number, dial in enumerate((True, False))
     ]
     broker = await bench.start(replace(bench.configuration(), links=links))
@@ -193,7 +198,7 @@ async def bears_a_neighbour_that_sends_noise(bench: Bench) -> None:
     """Bytes that are no frames of its own on the port of a link do not end the broker."""
     block = bench.block()
     local, remote = block.address(0, 1), block.address(0, 2)
-    link = LinkEnd("noise", f"{local}:7000", f"{remote}:7000", dial=False)
+    link = LinkEnd("noise", f"{local}:{LINK_PORT}", f"{remote}:{LINK_PORT}", dial=False)
     broker = await bench.start(replace(bench.configuration(), links=[link]))
     for noise in (
         b"[]\n",
@@ -204,7 +209,7 @@ async def bears_a_neighbour_that_sends_noise(bench: Bench) -> None:
     ):
         with bench.host.make_socket() as connection:
             connection.bind((remote, 0))
-            await _connect(connection, (local, 7000), broker)
+            await _connect(connection, (local, LINK_PORT), broker)
             try:
                 connection.sendall(noise)
                 connection.shutdown(socket.SHUT_WR)

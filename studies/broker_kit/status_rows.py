@@ -132,11 +132,7 @@ async def holds_no_work_that_it_does_not_show(bench: Bench) -> None:
     """Once the overlay is found quiet, nothing comes to clients any more that was published before."""
     overlay = await bench.overlay(("B1", "B2"), (KitLink("B1", "B2", delay=_SLOW),))
     for attempt in range(3):
-        publisher = Actor(await bench.stream(overlay.running["B1"]), f"publisher{attempt}")
-        subscriber = Actor(await bench.stream(overlay.running["B2"]), f"subscriber{attempt}")
-        await publisher.attach(advertised="[class,eq,'work']")
-        await subscriber.attach(subscribed="[class,eq,'work']")
-        await overlay.settle()
+        publisher, _ = await bench.publisher_and_subscriber(overlay, ("B1", "B2"), "work")
         for number in range(_PUBLICATIONS):
             await publisher.publish(f"p{number}", "[class,'work']")
         await publisher.stream.acknowledgement(publisher.numbers.last)
@@ -202,11 +198,7 @@ def _end(reply: pb.StatusReply, neighbour: str) -> pb.LinkState:
 
 async def _traffic(bench: Bench, overlay: KitOverlay) -> None:
     """Publications from one end of a line to the other, all of which have come."""
-    publisher = Actor(await bench.stream(overlay.running["B1"]), bench.name("publisher-"))
-    subscriber = Actor(await bench.stream(overlay.running["B3"]), bench.name("subscriber-"))
-    await publisher.attach(advertised="[class,eq,'traffic']")
-    await subscriber.attach(subscribed="[class,eq,'traffic']")
-    await overlay.settle()
+    publisher, subscriber = await bench.publisher_and_subscriber(overlay, ("B1", "B3"), "traffic")
     for number in range(_PUBLICATIONS):
         await publisher.publish(f"p{number}", "[class,'traffic']")
     await subscriber.stream.notified_until(f"p{_PUBLICATIONS - 1}")

@@ -24,7 +24,7 @@ from studies.broker_kit.bench import Bench
 from studies.broker_kit.configuration import HEARTBEAT, Configuration, LinkEnd
 from studies.broker_kit.content import predicates
 from studies.broker_kit.failures import NotApplicable, require
-from studies.broker_kit.overlay import KitLink, KitOverlay
+from studies.broker_kit.overlay import LINK_PORT, KitLink, KitOverlay
 from studies.broker_kit.programs import CommandHost, Files, Host, Program
 from studies.broker_kit.raw_link import Door, RawLink
 from studies.broker_kit.rows import Rows, Suite
@@ -32,7 +32,6 @@ from studies.broker_kit.rows import Rows, Suite
 ROWS = Rows(Suite.WIRE)
 
 _NEIGHBOUR = "N"
-_PORT = 7000
 _RARE_BEATS = 30.0
 """Seconds between beats where a row looks at what travels without them."""
 _WINDOW = 4
@@ -89,9 +88,9 @@ async def _wired(bench: Bench, **limits: float) -> AsyncIterator[Wired]:
     local, remote = block.address(0, 1), block.address(0, 2)
     configuration = bench.configuration()
     bounds: dict[str, Any] = {"heartbeat": HEARTBEAT, "reconnect_first": 0.05, "reconnect_last": 0.2, **limits}
-    ends = [LinkEnd(_NEIGHBOUR, f"{local}:{_PORT}", f"{remote}:{_PORT}", dial=False)]
+    ends = [LinkEnd(_NEIGHBOUR, f"{local}:{LINK_PORT}", f"{remote}:{LINK_PORT}", dial=False)]
     broker = await bench.start(replace(configuration, links=ends, further={"limits": bounds}))
-    door = Door(bench.host, remote, (local, _PORT))
+    door = Door(bench.host, remote, (local, LINK_PORT))
     await door.open()
     actor = Actor(await bench.stream(broker), "w")
     await actor.attach()
