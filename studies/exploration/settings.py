@@ -39,8 +39,8 @@ def drawn_brokers(
     """The section `brokers` of a scenario with these `clients`; empty for the defaults. `slowest` is the longest delay
     of a link, seconds.
 
-    A window of one message is drawn for short links only. On long ones Gryphon asks its neighbours again sooner than
-    they can answer, so that such an overlay may never rest.
+    A window of one message is drawn for short links only. Long ones carry so few messages a second then that a run
+    takes minutes to rest.
     """
     if random.random() >= _ALTERED:
         return {}
