@@ -24,7 +24,11 @@ Tests that only compute step back (a niceness) behind those of the groups that m
 clients of these have to act in time. Those of `SPARK` step back less far, because they are one after another and must
 not be the last to end.
 
-Without `-n` tests are not placed: all run in the order of their files.
+A test that has to act in time beside others runs once more when it fails, and the report counts it as `rerun`: the
+order of events among its processes is the host's. A defect of the product fails again, and a rerun is a race to be
+found. Measurements (`ALONE`) have no neighbours to blame, and everything else has no second try.
+
+Without `-n` tests are not placed: all run in the order of their files, and no test runs twice.
 
 pytest-xdist has groups of its own, marked by a suffix to a test's name. The versions that constraints.txt pins lose
 that suffix, and the groups with it; the suffix would also be in the way when a name is copied from a report. So each
@@ -65,7 +69,9 @@ _BEHIND = 15
 """Niceness of tests that have all the time in the world."""
 _BEFORE_THESE = 8
 """Niceness of the tests of `SPARK`."""
-_IN_TIME = {HOST, LABORATORY, PROCESSES, GUEST, ALONE}
+_BESIDE_OTHERS = {HOST, LABORATORY, PROCESSES, GUEST}
+"""Groups whose brokers, clients and links have to act in time while other tests keep the processors busy."""
+_IN_TIME = {*_BESIDE_OTHERS, ALONE}
 """Groups whose brokers, clients and links have to act in time."""
 
 _REPORT_FILE = "placement"
@@ -164,6 +170,9 @@ class GroupReporter:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = groups_of(items)
+        for test in items:
+            if groups.get(test.nodeid) in _BESIDE_OTHERS:
+                test.add_marker(pytest.mark.flaky(reruns=1))
         items.sort(key=lambda test: _place(groups.get(test.nodeid)))
 
     @pytest.hookimpl(tryfirst=True)

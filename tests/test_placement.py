@@ -125,12 +125,14 @@ def test_tests_of_a_crashed_worker_run_before_those_that_run_alone() -> None:
 
 
 def start(directory: Path, tests: str, path: str = ".") -> subprocess.Popen[str]:
-    """Starts pytest on two workers, in a directory of its own, with no plugin but that of the workers."""
+    """Starts pytest on two workers, in a directory of its own, with no plugins but those of workers and reruns."""
     (directory / "conftest.py").write_text(CONFTEST)
     (directory / "test_some.py").write_text(f"import os, pathlib, time\nimport pytest\n{tests}")
     options = [
         "-p",
         "xdist.plugin",
+        "-p",
+        "pytest_rerunfailures",
         "-n",
         "2",
         "-v",
@@ -189,6 +191,33 @@ def test_shares(shared, n): pass
         assert {niceness for name, _, niceness in done if name in computing} == {"15"}
         assert {niceness for name, _, niceness in done if name not in computing} == {"0"}
     assert "test_some.py::test_measures[0]" in output
+
+
+def test_only_tests_that_act_in_time_beside_others_run_once_more(tmp_path: Path) -> None:
+    tests = """
+def passes_the_second_time(file):
+    first = not pathlib.Path(file).exists()
+    pathlib.Path(file).touch()
+    assert not first
+
+@pytest.mark.container
+def test_races(): passes_the_second_time("container")
+
+@pytest.mark.container
+def test_is_wrong(): assert not "right"
+
+@pytest.mark.alone
+def test_measures(): passes_the_second_time("alone")
+
+def test_computes(): passes_the_second_time("computed")
+"""
+    process = start(tmp_path, tests)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == pytest.ExitCode.TESTS_FAILED
+    failed = {line.split("::")[1].split()[0] for line in output.splitlines() if line.startswith("FAILED test_some.py")}
+    assert failed == {"test_is_wrong", "test_measures", "test_computes"}, output
+    assert "3 failed, 1 passed" in output and "2 rerun" in output
+    assert "RERUN test_some.py::test_races" in output
 
 
 @pytest.mark.parametrize(
