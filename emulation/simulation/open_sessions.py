@@ -248,8 +248,11 @@ class OpenSessions:
         session, access = opened.session, opened.access
         reachable = access is None or access.whole
         runs = not isinstance(session, SiteSession) or (session.runs and not session.left)
-        if opened.home in self._running and reachable and runs and not session.up:
-            session.connect(self._running[opened.home])
+        broker = self._running.get(opened.home)
+        if broker is None or not reachable or not runs or session.up:
+            return
+        if not broker.hold(partial(self._join, opened)):  # a frozen broker's kernel answers, and the broker does not
+            session.connect(broker)
 
 
 def _session_at(site: Site | None) -> Callable[..., SiteSession]:

@@ -124,7 +124,7 @@ class SimulatedSession:
             self._count_held(0)
             self.on_down()
             self._arrival = max(self._arrival, self._closing_at())
-            self._events.at(self._arrival, partial(broker.core.sessions.close, session))
+            self._events.at(self._arrival, partial(end_at_broker, broker, session))
 
     def _closing_at(self) -> int:
         """The time at which the broker knows that the client has ended the stream now."""
@@ -216,3 +216,13 @@ class SimulatedSession:
         else:
             session.wake(self._events.now)
             self._after_handling(session)
+
+
+def end_at_broker(broker: SimulatedBroker | None, session: Session | None) -> None:
+    """Has a broker end a session whose client is gone: once it continues, if it is frozen, and never, if it has ended
+    itself. Nothing happens without a session."""
+    if broker is None or session is None or broker.hold(partial(end_at_broker, broker, session)):
+        return
+    if broker.alive:
+        session.on_waiting = do_nothing
+        broker.core.sessions.close(session)

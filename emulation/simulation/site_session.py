@@ -12,7 +12,7 @@ from broker_service.messages import BrokerFrame, ClientEvent, ClientRequest
 from emulation.simulation.access import AccessPaths
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.sessions import SimulatedSession
+from emulation.simulation.sessions import SimulatedSession, end_at_broker
 from record.callbacks import do_nothing
 
 
@@ -87,7 +87,7 @@ class SiteSession(SimulatedSession):
 
     def lost_at_broker(self) -> Callable[[], None]:
         """A call that ends the present stream at the broker, which has found out that the client is gone."""
-        return partial(_end_at_broker, self._broker, self._session)
+        return partial(end_at_broker, self._broker, self._session)
 
     def _closing_at(self) -> int:
         return self._paths.to_broker.carry_requests(self._events.now, ())
@@ -164,9 +164,3 @@ class SiteSession(SimulatedSession):
             return
         self.came = came
         self._receive(session, frame)
-
-
-def _end_at_broker(broker: SimulatedBroker | None, session: Session | None) -> None:
-    if broker is not None and session is not None and broker.alive:
-        session.on_waiting = do_nothing
-        broker.core.sessions.close(session)

@@ -84,6 +84,20 @@ def test_a_client_of_a_paused_broker_is_answered_afterwards() -> None:
     assert trial.sessions["P"].connections == 1, "it never noticed"
 
 
+def test_sessions_open_and_end_once_a_paused_broker_goes_on() -> None:
+    trial = Faulty()
+    ending = trial.sessions["S"]._session
+    assert ending is not None
+    trial.overlay.brokers.pause("B3")
+    trial.attach("T", "B3")
+    trial.sessions["S"].close()
+    trial.wait(2.0)
+    assert (trial.sessions["T"].connections, ending.ended) == (0, False)
+    trial.overlay.brokers.resume("B3")
+    trial.overlay.settle()
+    assert (trial.sessions["T"].connections, ending.ended) == (1, True)
+
+
 def test_a_broker_that_is_killed_while_paused_comes_back_afresh() -> None:
     trial = Faulty()
     trial.overlay.brokers.pause("B2")
