@@ -75,10 +75,13 @@ class SessionElements:
         elements = () if site is None else _elements(site, client)
         return [broker or "", *elements]
 
+    def of_client(self, session: Session) -> Sequence[str]:
+        """Names of these things other than brokers."""
+        return [name for name in self.of(session) if name not in self._brokers_of(session)]
+
     def struck(self, session: Session, struck: Mapping[str, Intervals]) -> Intervals:
         """The times in which faults had `struck` the client of a session, its site or its access link."""
-        of_client = [name for name in self.of(session) if name not in self._brokers_of(session)]
-        return Intervals.union(*(struck.get(element, NONE) for element in of_client))
+        return Intervals.union(*(struck.get(element, NONE) for element in self.of_client(session)))
 
     def _brokers_of(self, session: Session) -> Sequence[str]:
         stays = self._stays.of(session[0].partition(" ")[2])
@@ -92,28 +95,27 @@ class SessionElements:
 def begun_with_faults(
     sessions: Mapping[Session, Sequence[Outage]], faults: Iterable[Outage], elements: SessionElements, within: int
 ) -> dict[Session, Sequence[Outage]]:
-    """The outages of sessions, each from the beginning of the fault of its client that explains it. A session may break
-    up to `within` nanoseconds after such a fault."""
+    """The outages of sessions, each from the beginning of the fault of its client that explains it, and not from before
+    the session was last open. A session may break up to `within` nanoseconds after such a fault."""
     by_target: dict[str, list[Outage]] = {}
     for fault in faults:
         by_target.setdefault(fault.target, []).append(fault)
-    return {
-        session: [
-            replace(
-                down,
-                begin=min(
-                    fault.begin
-                    for fault in (
-                        down,
-                        *(fault for element in elements.of(session) for fault in by_target.get(element, ())),
-                    )
-                    if fault.begin <= down.begin <= lasting(fault, within)[1]
-                ),
-            )
-            for down in found
+    found: dict[Session, Sequence[Outage]] = {}
+    for session, outages_of in sessions.items():
+        of_client = [fault for element in elements.of(session) for fault in by_target.get(element, ())]
+        returns = [0, *(down.end for down in outages_of)]
+        found[session] = [
+            replace(down, begin=_begun(down, of_client, back, within))
+            for down, back in zip(outages_of, returns, strict=False)
         ]
-        for session, found in sessions.items()
-    }
+    return found
+
+
+def _begun(down: Outage, faults: Iterable[Outage], back: int, within: int) -> int:
+    """The beginning of the first fault that explains an outage of a session which was open since `back`."""
+    lasted = (fault for fault in faults if fault.end > back)
+    begins = (fault.begin for fault in lasted if fault.begin <= down.begin <= lasting(fault, within)[1])
+    return max(min(begins, default=down.begin), back)
 
 
 def _elements(site: Site, *clients: str) -> Sequence[str]:

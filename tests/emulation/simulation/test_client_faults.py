@@ -10,6 +10,8 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
 from broker_service.client_library.client_requests import ClientRequests
+from broker_service.core.session import Session
+from broker_service.messages import BrokerFrame, Outcome
 from emulation.planning.plan import make_plan
 from emulation.simulation.access import AccessLink
 from emulation.simulation.open_sessions import OpenSessions
@@ -23,7 +25,7 @@ from topology.link_properties import LinkDirection, LinkProperties
 SCENARIO = """
 name: sites
 topology: {kind: line, brokers: 3, link: {delay: 4ms}}
-routing: {protocol: tid, publications: fixed}
+routing: ROUTING
 workload:
   publications: {source: stocks, publishers: 2, rate: 8/s, placement: [B1]}
   subscriptions: {subscribers: 4, selectivity: 50%, placement: [B3]}
@@ -40,9 +42,15 @@ seed: 4
 
 
 def judged(
-    directory: Path, *faults: str, run: str = "14s", operations: str = "", brokers: str = ""
+    directory: Path,
+    *faults: str,
+    run: str = "14s",
+    operations: str = "",
+    brokers: str = "",
+    routing: str = "{protocol: tid, publications: fixed}",
 ) -> tuple[VariantFidelity, VariantSummary]:
-    text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults)).replace("OPERATIONS", operations)
+    text = SCENARIO.replace("ROUTING", routing)
+    text = text.replace("RUN", run).replace("FAULTS", ", ".join(faults)).replace("OPERATIONS", operations)
     text = text.replace("OTHER", ", X" if operations else "")
     outcome = simulate(make_plan(load_text(text + brokers, "sites.yaml")), directory)
     (fidelity,) = outcome.fidelity.variants
@@ -84,6 +92,25 @@ def test_every_fault_of_clients_costs_what_its_evidence_excuses(tmp_path: Path) 
     crashed = notified(tmp_path, "S1")
     assert not [time for time in crashed if 4_100 < time < 7_000]
     assert [time for time in notified(tmp_path, "S2") if 4_100 < time < 7_000]
+
+
+def test_a_client_that_crashes_twice_is_owed_what_comes_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the announcement of its subscription on, also shortly before the second crash."""
+    faults = "{at: 4s, crash: S1, for: 1s}", "{at: 7s, crash: S1, for: 1s}"
+    _, variant = judged(tmp_path / "as planned", *faults, routing="{protocol: gryphon}")
+    assert variant.delivery.verdicts == ["correct"], variant.delivery.examples
+    receive = SiteSession._receive
+
+    def deaf(session: SiteSession, called: Session, frame: BrokerFrame) -> None:
+        told = [event for event in frame.events if event.outcome is Outcome.NOTIFIED and "S1" in event.clients]
+        if not told or not 5.6 < session._events.seconds() < 6.0:
+            receive(session, called, frame)
+
+    monkeypatch.setattr(SiteSession, "_receive", deaf)
+    _, variant = judged(tmp_path / "deaf", *faults, routing="{protocol: gryphon}")
+    assert variant.delivery.verdicts == ["lost"], variant.delivery.examples
 
 
 def test_a_short_cut_of_an_access_link_costs_nothing(tmp_path: Path) -> None:
