@@ -10,7 +10,7 @@
    been withdrawn since, and that it had no reason to forget: it was not restarted, and the session did not break.
 4. **not renewed**: a broker was restarted, the session of a client is back, and a subscription or an advertisement
    that stood before never came to the broker again, by the broker's own records, in the time in which it would have
-   settled. The same is true of a client that has moved, at its new broker.
+   settled. The same is true of a client that has moved, at its new broker, which may fail meanwhile.
 5. **misnumbered**: a broker numbers the notifications of a client program, and sent one under another number than the
    next: it left some out, or gave a number again, so that the client cannot tell what it has got.
 6. **session stays**: a client has left its broker by a move, and the broker has not ended its session in the time in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from msgspec import UNSET
@@ -128,14 +129,14 @@ def _history(
     returned, missing = returning.bounded(explained, [*outages(faults, brokers), *of_clients], run_end)
     breaking = [outage for outage in of_clients if outage.kind != FaultKind.MOVE]
     returned = begun_with_faults(returned, breaking, elements, returning.within)
-    renewed = moved.renewals(returned, settling.within)
+    declared_by = partial(returning.declared_by, faults=[*outages(faults, brokers), *breaking])
+    renewed = moved.renewals(returned, declared_by)
     costless = struck_elements(costless_absences(divided.of_clients, variant), lingering, divided.names)
     out_of_service = {
         session: [
             found
             for down in outages_of
-            if not elements.explain(session, down, costless)
-            and (found := moved.lasting(session, down, settling.within))
+            if not elements.explain(session, down, costless) and (found := moved.lasting(session, down, declared_by))
         ]
         for session, outages_of in returned.items()
     }
@@ -143,8 +144,7 @@ def _history(
         session: [
             found
             for down in outages_of
-            if elements.explain(session, down, struck_clients)
-            and (found := moved.lasting(session, down, settling.within))
+            if elements.explain(session, down, struck_clients) and (found := moved.lasting(session, down, declared_by))
         ]
         for session, outages_of in returned.items()
     }

@@ -13,18 +13,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from analysis.judging.histories.history import MissingSession, Renewal, ServedTwice, Session, StayingSession
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import OutageEvent
-from analysis.reading.outages import Outage, lasting
+from analysis.reading.outages import Outage
 from analysis.reading.stays import Stay, Stays
 from record.handover import MoveCost, MoveCosts, MoveLoss, PublishingLoss
 
 _Value = TypeVar("_Value")
+DeclaredBy = Callable[[Session, str, int], int]
+"""The time by which what clients declare in a session has settled that is open with a broker since a time."""
 
 
 class MovedSessions:
@@ -49,16 +51,17 @@ class MovedSessions:
             chain = self._chain(session, sorted(events))
             self.joined[session] = [event._replace(target=session[1]) for event in chain]
 
-    def lasting(self, session: Session, outage: Outage, within: int) -> tuple[int, int] | None:
-        """The time for which an outage of a session concerns its clients, whose operations settle `within` that time;
+    def lasting(self, session: Session, outage: Outage, declared_by: DeclaredBy) -> tuple[int, int] | None:
+        """The time for which an outage of a session concerns its clients, until what they declare anew has settled;
         None for a handover that costs nothing."""
         arrived = self._arrived(session, outage.begin)
         if arrived is None or arrived.handover is None:
-            return lasting(outage, within)
+            return _until_declared(session, self._home(session, outage.end), outage, declared_by)
         if self._costs.get(arrived.handover, MoveCost()).loses is MoveLoss.NOTHING:
             return None
         made = self._made.get((session, outage.begin))
-        begin, end = lasting(outage if made is None else replace(outage, end=made), within)
+        returned = outage if made is None else replace(outage, end=made)
+        begin, end = _until_declared(session, arrived.broker, returned, declared_by)
         return (begin, end) if begin < end else None
 
     def served_twice(self, within: int) -> dict[Session, list[ServedTwice]]:
@@ -100,7 +103,7 @@ class MovedSessions:
             for found in missing
         ]
 
-    def renewals(self, sessions: Mapping[Session, Sequence[Outage]], settled: int) -> list[Renewal]:
+    def renewals(self, sessions: Mapping[Session, Sequence[Outage]], declared_by: DeclaredBy) -> list[Renewal]:
         """Sessions with new brokers, in which clients that moved have to make anew what they had declared."""
         found = []
         for session, outages in sessions.items():
@@ -108,10 +111,9 @@ class MovedSessions:
                 broke = [down for down in outages if down.begin == left.end and down.end < FOREVER]
                 for down in broke:
                     back = self._made.get((session, down.begin), down.end)
-                    if stay.end > back + settled:
-                        found.append(
-                            Renewal(session[0], stay.broker, min(left.end, back), back, back + settled, left.broker)
-                        )
+                    due = declared_by(session, stay.broker, back)
+                    if stay.end > due:
+                        found.append(Renewal(session[0], stay.broker, min(left.end, back), back, due, left.broker))
         return found
 
     def stayed(self, renewal: Renewal) -> bool:
@@ -121,6 +123,11 @@ class MovedSessions:
         return not stays or any(
             stay.broker == renewal.broker and stay.begin <= renewal.failed and renewal.due < stay.end for stay in stays
         )
+
+    def _home(self, session: Session, time: int) -> str:
+        """The broker that a session is to be with at a time."""
+        client = client_of(session[0])
+        return self._stays.at(client, time).broker if self._stays.of(client) else session[1] or ""
 
     def _arrived(self, session: Session, gone: int) -> Stay | None:
         """The stay to which a client went at this time; None where its session broke in another way."""
@@ -168,6 +175,10 @@ class MovedSessions:
         """True of an event that falls into a stay, and not into a later one at the same broker."""
         later = [stay.begin for stay in stays[number + 1 :] if stay.broker == stays[number].broker]
         return stays[number].begin <= event.at.time and not (later and event.at.time >= later[0])
+
+
+def _until_declared(session: Session, broker: str, outage: Outage, declared_by: DeclaredBy) -> tuple[int, int]:
+    return outage.begin, outage.end if outage.end == FOREVER else declared_by(session, broker, outage.end)
 
 
 def _without_first_end(events: Sequence[OutageEvent]) -> list[OutageEvent]:

@@ -6,6 +6,9 @@
    be if it had come back.
 2. The clients of a failed broker have their subscriptions back when all of its sessions are, or should be, its links
    have had the same time, and what they subscribed to again has settled. A fault elsewhere delays that.
+3. What the clients of a session declare anew has settled within the time that it takes, from the session's return on,
+   or from its beginning with the broker to which its client has moved. If a further fault of the broker, the client,
+   its site or its access link comes before that, the time begins anew once the session is back after that fault.
 """
 
 from __future__ import annotations
@@ -59,6 +62,14 @@ class Returning:
                     found.append(outage)
             bounded[node, broker] = found
         return bounded, sorted(missing, key=lambda session: session.due)
+
+    def declared_by(self, session: Session, broker: str, back: int, faults: Iterable[Outage]) -> int:
+        """The time by which what the clients of a session declare in it has settled that is open with a broker since
+        `back`. `faults` are those of brokers and clients."""
+        needed = {broker, *self.elements.of_client(session)}
+        further = [fault for fault in faults if fault.target in needed and fault.end > back]
+        delays = Intervals.of(lasting(fault, self.within + self.settled) for fault in further)
+        return delays.settled(back, back + self.settled)
 
     def renewals(
         self, sessions: Sessions, faults: Sequence[Outage], missing: Iterable[MissingSession]

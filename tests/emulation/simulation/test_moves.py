@@ -115,6 +115,39 @@ def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypat
     )
 
 
+def test_a_broker_that_has_ended_does_nothing_when_a_client_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = "{at: 4s, kill: B1, for: 3s}", "{at: 4s, move: S2, to: oslo, handover: announced}"
+    dead: list[SimulatedBroker] = []
+    kill = SimulatedBroker.kill
+
+    def note(broker: SimulatedBroker) -> None:
+        kill(broker)
+        dead.append(broker)
+
+    monkeypatch.setattr(SimulatedBroker, "kill", note)
+    assert judged(tmp_path, *faults, protocol="gryphon", run="14s").delivery.verdicts == ["correct"]
+    assert [broker.core.awaited_timers for broker in dead] == [0] * len(dead)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["{at: 4035ms, pause: B3, for: 5s}", "{at: 4035ms, kill: B3, for: 8s}", "{at: 4035ms, crash: S1, for: 8s}"],
+    ids=["pause", "kill", "crash"],
+)
+def test_a_fault_as_a_client_arrives_delays_what_is_renewed_and_excuses_nothing_more(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived = UNANNOUNCED, fault
+    assert judged(tmp_path / "as planned", *arrived, run="20s").delivery.verdicts == ["correct"]
+    monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
+    variant = judged(tmp_path / "forgetful", *arrived, run="20s")
+    assert "S1 did not come to B3 after the move from B1" in " ".join(
+        example.detail for example in variant.delivery.examples
+    )
+
+
 def test_a_restart_after_which_a_client_that_has_moved_does_not_subscribe_again_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
