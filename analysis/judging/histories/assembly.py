@@ -29,7 +29,7 @@ from analysis.judging.histories.settling import ALLOWANCE, settling_of
 from analysis.judging.histories.starting import broker_starts, lasting_until_they_listen
 from analysis.judging.histories.unread import NOTHING_UNREAD, Unread, unread_of
 from analysis.judging.histories.vanished_links import vanished_links
-from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.log_events import OutageEvent, Reading
 from analysis.reading.log_stage import LogStage
@@ -270,7 +270,8 @@ def _joining(declared: Iterable[DeclarationLifetime], run_start: int | None) -> 
 
 
 def session_breaks(history: History) -> dict[str, tuple[int, ...]]:
-    """The times at which each client's sessions broke; only of clients that had a break, under a gapless protocol."""
+    """The times at which each client's sessions broke, and those from which on faults explain that; only of clients
+    that had a break, under a gapless protocol."""
     own = history.own_clients
     if not history.promises.gapless:
         return {}
@@ -278,7 +279,9 @@ def session_breaks(history: History) -> dict[str, tuple[int, ...]]:
     for lifetime in history.lifetimes:
         node, broker = lifetime.node, lifetime.broker
         down = (history.session_outages_of(node, broker),) if own is None else own.breaks(node, broker)
-        starts = {start for outages in down for start in outages.starts}
+        broke = history.session_gaps.get((node, broker), NONE).starts
+        explained = {time for time in broke if any(outages.overlaps(time, time) for outages in down)}
+        starts = {start for outages in down for start in outages.starts} | explained
         if starts:
             breaks.setdefault(lifetime.client, set()).update(starts)
     return {client: tuple(sorted(times)) for client, times in breaks.items()}

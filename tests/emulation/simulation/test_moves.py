@@ -59,10 +59,10 @@ UNANNOUNCED = "{at: 4s, move: berlin, to: B3}"
 
 
 def judged(
-    directory: Path, *faults: str, run: str = "9s", protocol: str = "tid", delay: str = "10ms"
+    directory: Path, *faults: str, run: str = "9s", protocol: str = "tid", delay: str = "10ms", rate: int = 10
 ) -> VariantSummary:
     text = SCENARIO.replace("RUN", run).replace("FAULTS", ", ".join(faults))
-    text = text.replace("PROTOCOL", protocol).replace("DELAY", delay)
+    text = text.replace("PROTOCOL", protocol).replace("DELAY", delay).replace("10/s", f"{rate}/s")
     outcome = simulate(make_plan(load_text(text, "roaming.yaml")), directory)
     (variant,) = analyze(outcome.directory, PlainEngine()).variants
     return variant
@@ -113,6 +113,24 @@ def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypat
     assert "S1 did not come to B3 after the move from B1" in " ".join(
         example.detail for example in variant.delivery.examples
     )
+
+
+def test_a_subscription_ends_with_the_session_and_not_with_the_fault_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cut that may explain the end comes a second before the client leaves, and notifications come in between."""
+    cut_and_moved = "{at: 3s, link_down: B1->berlin, for: 4ms}", "{at: 4s, move: berlin, to: B3}"
+    honest = judged(tmp_path / "as planned", *cut_and_moved, protocol="gryphon", run="4s", rate=50)
+    assert honest.delivery.verdicts == ["correct"], honest.delivery.examples
+    assert honest.delivery.excused
+    receive = SiteSession._receive
+
+    def deaf(session: SiteSession, called: Session, frame: BrokerFrame) -> None:
+        if not 3.4 < session._events.seconds() < 3.6:
+            receive(session, called, frame)
+
+    monkeypatch.setattr(SiteSession, "_receive", deaf)
+    assert "lost" in judged(tmp_path / "deaf", *cut_and_moved, protocol="gryphon", run="4s", rate=50).delivery.verdicts
 
 
 def test_a_broker_that_has_ended_does_nothing_when_a_client_leaves_it(
