@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -152,14 +152,17 @@ class _Run:
 
     def judged(self) -> JudgedRun:
         """Runs the plan and judges it. Raises `UserError`."""
-        defects: tuple[Defect, ...]
+        endless, defect = "", ""
         try:
-            measured = self._simulated()
+            defect = self._simulated().defect
         except EndlessRunError as error:
-            defects = (Defect(Kind.NO_END, str(error)),)
-        else:
-            defects = (Defect(BROKER_DEFECT, measured.defect),) if measured.defect else tuple(self._defects())
+            endless = str(error)
         records = tuple(logged(self._paths.logs))
+        defects: tuple[Defect, ...]
+        if endless:
+            defects = (Defect(Kind.NO_END, endless),)
+        else:
+            defects = (Defect(BROKER_DEFECT, defect),) if defect else tuple(self._defects(records))
         return JudgedRun(defects=defects, records=records, tables=self.tables, begin=self._begin)
 
     def expectations(self) -> Sequence[Expectation]:
@@ -175,13 +178,13 @@ class _Run:
         variants = self._manifest.variants
         return begin_of(variants[0]) if variants else 0
 
-    def _defects(self) -> Iterator[Defect]:
+    def _defects(self, records: Iterable[LoggedRecord]) -> Iterator[Defect]:
         (variant,), (plan,) = self._manifest.variants, self._plan.variants
         manifest.write(self._manifest, self._paths.directory)
         (delivery,) = judged_deliveries(self._paths.directory, MemoryEngine())
         yield from defects_of(delivery, variant, plan.scenario.timeline.drain)
         brokers = len(plan.overlay.brokers)
-        if (hops := most_hops(self._paths.logs)) > HOPS_OF_A_BROKER * brokers:
+        if (hops := most_hops(records)) > HOPS_OF_A_BROKER * brokers:
             yield Defect(Kind.CIRCLES, f"a message travelled over {hops} links of {brokers} brokers")
 
     def _simulated(self) -> Measurements:

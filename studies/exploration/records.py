@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
 
@@ -31,15 +31,11 @@ _DECODER = msgspec.json.Decoder(LoggedRecord)
 
 def logged(logs: Path) -> list[LoggedRecord]:
     """All records of a run, in order of time; those of the same time by node and place in its log."""
-    found = [record for log in sorted(log_files(logs)) for record in _records(log)]
+    found = [record for log in sorted(log_files(logs)) for record in _DECODER.decode_lines(log.read_bytes())]
     found.sort(key=attrgetter("time"))
     return found
 
 
-def most_hops(logs: Path) -> int:
+def most_hops(records: Iterable[LoggedRecord]) -> int:
     """The largest number of links that a message had travelled over when it was received."""
-    return max((record.hops or 0 for log in log_files(logs) for record in _records(log)), default=0)
-
-
-def _records(log: Path) -> Iterator[LoggedRecord]:
-    return iter(_DECODER.decode_lines(log.read_bytes()))
+    return max((record.hops or 0 for record in records), default=0)
