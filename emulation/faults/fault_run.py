@@ -9,7 +9,7 @@ from emulation.faults.execution import NO_SITES, perform
 from emulation.faults.injector import Action, FaultInjector
 from emulation.live_overlay.contract import LiveOverlay, LiveSites
 from scenario.faults.planning import FaultSchedule, ScheduledFault
-from scenario.faults.times import Counter, Counts
+from scenario.faults.times import Counts
 from topology.link_properties import BrokerId, Link
 from topology.sites import Site
 
@@ -45,7 +45,7 @@ class FaultRun:
     @property
     def awaits_counts(self) -> bool:
         """True while an action waits for a count."""
-        return any(self._injector.next_count(counter) is not None for counter in Counter)
+        return self._injector.awaits_counts
 
     @property
     def in_effect(self) -> bool:

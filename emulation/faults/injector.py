@@ -36,7 +36,7 @@ from scenario.faults.conditions import (
 )
 from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
-from scenario.faults.times import Counter, CountReached, Counts
+from scenario.faults.times import CountReached, Counts
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
 from topology.sites import Move, Site
@@ -96,9 +96,10 @@ class FaultInjector:
         """Time at which an action is due next; None when none is, unless a count is reached."""
         return self._due[0][0] if self._due else None
 
-    def next_count(self, counter: Counter) -> int | None:
-        """The count at which something is due next."""
-        return min((count.number for count, _, _ in self._waiting if count.counter is counter), default=None)
+    @property
+    def awaits_counts(self) -> bool:
+        """True while an action waits for a count."""
+        return bool(self._waiting)
 
     @property
     def in_effect(self) -> bool:

@@ -131,12 +131,13 @@ def test_a_broker_that_is_down_is_nothing_else() -> None:
 def test_counts() -> None:
     at = CountReached(1000, Counter.NOTIFICATIONS)
     faults = injector((at, Hold((KILL,), 5)), (CountReached(3, Counter.PUBLICATIONS), Hold((Paused("B2"),))))
-    assert (faults.next_count(Counter.NOTIFICATIONS), faults.next_count(Counter.PUBLICATIONS)) == (1000, 3)
+    assert faults.awaits_counts
     assert faults.advance(SECOND, Counts(999, 2)) == []
     assert [str(action) for action in faults.advance(2 * SECOND, Counts(1017, 2))] == ["kill B1"]
-    assert faults.next_count(Counter.NOTIFICATIONS) is None
+    assert faults.awaits_counts
     assert faults.advance(3 * SECOND, Counts(2000, 2)) == [], "once only"
     assert [str(action) for action in faults.advance(7 * SECOND, Counts(3000, 3))] == ["restart B1", "pause B2"]
+    assert not faults.awaits_counts
 
 
 def test_a_late_look_leaves_nothing_out() -> None:
