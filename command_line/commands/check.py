@@ -79,7 +79,7 @@ def _planned(plan: Plan) -> Iterator[str]:
     count = f"{len(plan.variants)} variant{'s' if len(plan.variants) > 1 else ''}"
     yield f"scenario {plan.scenario.name}: valid; {count}: {names}"
     yield f"overlay  {len(overlay.brokers)} brokers, {len(overlay.links)} links, {clients} clients"
-    yield f"workload {first.workload.estimate().publications:,} publications in {first.scenario.timeline.run:g} s"
+    yield f"workload {first.workload.publications:,} publications in {first.scenario.timeline.run:g} s"
 
 
 def _predicted(predictions: list[VariantPrediction], host: Host) -> Iterator[str]:

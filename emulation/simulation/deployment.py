@@ -120,7 +120,7 @@ class SimulatedDeployment:
 
     def start(self) -> list[str]:
         snapshot, overlay = self._context.snapshot, self._plan.overlay
-        snapshot.publications = self._plan.workload.estimate().publications
+        snapshot.publications = self._plan.workload.publications
         snapshot.brokers, snapshot.links = len(overlay.brokers), len(overlay.links)
         within = _START_WITHIN * self._time_dilation
         try:

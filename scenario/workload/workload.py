@@ -79,6 +79,13 @@ class Workload:
         stretch, merged = self.stretch, self._taking_place()
         yield from merged if stretch == 1 else (_stretched(operation, stretch) for operation in merged)
 
+    @property
+    def publications(self) -> int:
+        """The number of publications to expect."""
+        share = self.run / self.scenario.timeline.run
+        written = sum(operation.operation is OperationKind.PUBLISH for operation in self.explicit)
+        return round(share * self._expected().publications) + written
+
     def estimate(self) -> Estimate:
         """The amounts to expect. A set of publications that a client gets for a composite subscription is one
         notification."""
@@ -89,7 +96,7 @@ class Workload:
             subscriptions=generated.subscriptions
             + written.count(OperationKind.SUBSCRIBE)
             + written.count(OperationKind.COMPOSE),
-            publications=round(share * generated.publications) + written.count(OperationKind.PUBLISH),
+            publications=self.publications,
             notifications=round(share * (generated.notifications + sum(self.detections())))
             + explicit_notifications(self.explicit),
             duration=self.scenario.timeline.join + self.run + self.scenario.timeline.drain,
