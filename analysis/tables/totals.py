@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_t
 import msgspec
 import pyarrow as pa
 
-from analysis.engines.arrays import row_of, rows_in
+from analysis.engines.arrays import elements_of, row_of, rows_in
 from analysis.tables.rows import rows_of, table_of
 from analysis.tables.schema import arrow_schema
 
@@ -159,13 +159,13 @@ class Tally:
 
     def table(self) -> pa.Table:
         """All rows, as one row of a table with this schema."""
-        columns = [row_of(table_of(list(kept), kept.row)) for _, kept in self._rows()]
+        columns = [_column(list(kept), kept.row) for _, kept in self._rows()]
         return pa.Table.from_arrays(columns, schema=self.schema())
 
     def merge(self, table: pa.Table) -> None:
         """Adds the rows of other tallies of this kind, from a table that has at least these columns."""
         for name, kept in self._rows():
-            for row in rows_of(rows_in(table.column(name)), kept.row):
+            for row in _rows_in(table.column(name), kept.row):
                 kept.add(row)
 
     def _rows(self) -> Iterator[tuple[str, Kept]]:
@@ -175,6 +175,20 @@ class Tally:
                 yield from ((f"{own.name}_{name}", kept) for name, kept in part._rows())
             else:
                 yield own.name, part
+
+
+def _column(rows: Sequence[Any], row: Any) -> pa.ListArray:
+    return row_of(table_of(rows, row)) if rows else _empty_column(row)
+
+
+@cache
+def _empty_column(row: type[Any]) -> pa.ListArray:
+    """Most tallies of a small run are empty."""
+    return row_of(table_of((), row))
+
+
+def _rows_in(column: pa.ChunkedArray, row: type[_Listed]) -> list[_Listed]:
+    return rows_of(rows_in(column), row) if len(elements_of(column)) else []
 
 
 def _key(row: msgspec.Struct, names: Fields) -> _Key:
