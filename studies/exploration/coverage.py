@@ -31,6 +31,8 @@ def features_of(run: JudgedRun) -> frozenset[str]:
 def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
     last: dict[str, str] = {}
     counts: Counter[str] = Counter()
+    following: set[tuple[str, str]] = set()
+    during: set[tuple[str, str]] = set()
     holding: list[str] = []
     for record in records:
         if record.event in _UNTOLD:
@@ -43,19 +45,22 @@ def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
             continue
         name = _name(record)
         counts[name] += 1
-        yield f"{last.get(record.node, 'start')}, then {name}"
+        following.add((last.get(record.node, "start"), name))
         if holding:
-            yield f"{name} after {holding[0]}"
+            during.add((name, holding[0]))
         last[record.node] = name
+    for before, name in following:
+        yield f"{before}, then {name}"
+    for name, fault in during:
+        yield f"{name} after {fault}"
     for name, number in counts.items():
         yield f"{name}, up to {1 << number.bit_length()} times"
 
 
 def _name(record: LoggedRecord) -> str:
-    words = [record.event, record.label or record.kind]
-    if record.event in _NAMED and record.text:
-        words.append(_PARTICULARS.sub("_", record.text))
-    return " ".join(filter(None, words))
+    what = record.label or record.kind
+    name = f"{record.event} {what}" if what else record.event
+    return f"{name} {_PARTICULARS.sub('_', record.text)}" if record.event in _NAMED and record.text else name
 
 
 def _of_tables(tables: Tables) -> Iterator[str]:

@@ -15,6 +15,8 @@ from studies.exploration.draws import magnitude, milliseconds
 from studies.exploration.records import LoggedRecord
 
 _GAUGES = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG})
+_Name = tuple[str | None, ...]
+"""Node, event, kind, label and peer of a record, and the kind of a fault that it names."""
 MOST_MOMENTS = 80
 """Moments of a run that are kept."""
 
@@ -54,10 +56,10 @@ class Moment:
 def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> tuple[Moment, ...]:
     """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
     peer, and any later one, and the begin and the heal of faults. Where there are too many, some are drawn."""
-    found: dict[str, Moment] = {}
+    found: dict[tuple[_Name, bool], Moment] = {}
     for name, number, record in _numbered(records, begin):
         if number == 1 or random.randrange(number - 1) == 0:  # any later one, each as likely
-            found[f"{name}:{number > 1}"] = _moment(record, number, begin)
+            found[name, number > 1] = _moment(record, number, begin)
     every = list(found.values())
     return tuple(every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS))
 
@@ -68,9 +70,9 @@ def all_moments(records: Iterable[LoggedRecord], begin: int) -> Iterator[Moment]
     return (moment for moment in moments if not moment.of_fault)
 
 
-def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[str, int, LoggedRecord]]:
+def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[_Name, int, LoggedRecord]]:
     """Records with their names, and their numbers among those of the same name."""
-    counts: dict[str, int] = {}
+    counts: dict[_Name, int] = {}
     for record in records:
         if record.time < begin or record.event in _GAUGES:
             continue
@@ -91,9 +93,9 @@ def _words(record: LoggedRecord, number: int) -> str:
     return f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
 
 
-def _name(record: LoggedRecord) -> str:
-    name = f"{record.node}:{record.event}:{record.kind}:{record.label}:{record.peer}"
-    return f"{name}:{record.text}" if record.node == EMULATOR else name
+def _name(record: LoggedRecord) -> _Name:
+    fault = record.text if record.node == EMULATOR else None
+    return record.node, record.event, record.kind, record.label, record.peer, fault
 
 
 def _rest(record: LoggedRecord) -> str:
