@@ -3,7 +3,9 @@
 A *party* is a neighbouring node, of which any member will do; a broker of the same node; or a certain broker whose link
 has just come up. An exchange ends when the party has acknowledged all it is owed. Until then an awaited timer runs, by
 which the sender repeats its offer, to the next member where there are several. The first wait is `again` and twice the
-time that the party took lately; each further one is twice as long as the one before, up to `last`.
+time that the party took lately, but at least twice the round trip to the broker that is sent to, because offers that
+cannot have been answered yet would fill a link with a small window, and hold up the states that are asked for. Each
+further wait is twice as long as the one before, up to `last`.
 
 A party is sent what it lacks through one of its brokers that can be reached. Another one is chosen when that broker
 fails, or does not answer.
@@ -70,12 +72,13 @@ class Exchanges(dict[Party, Exchange]):
                 return False
         return True
 
-    def owe(self, party: Party, needed: Vector, now: float) -> float:
-        """Notes that a vector is on the way to a party; returns the seconds after which to repeat it."""
+    def owe(self, party: Party, needed: Vector, now: float, round_trip: float) -> float:
+        """Notes that a vector is on the way to a party, with a round trip of these seconds; returns the seconds after
+        which to repeat it."""
         exchange = self[party]
         if not exchange.owed:
             exchange.began = now
-            exchange.wait = self._again + 2 * exchange.usual
+            exchange.wait = self._again + 2 * max(exchange.usual, round_trip)
         raise_to(exchange.owed, needed)
         return exchange.wait
 
@@ -115,13 +118,16 @@ class Parties:
         exchanges: Exchanges,
         *,
         is_up: Callable[[BrokerId], bool],
+        round_trip: Callable[[BrokerId], float],
         now: Callable[[], float],
     ) -> None:
-        """`known` is the broker's V_b, a live view; `is_up` tells whether a neighbour can be reached."""
+        """`known` is the broker's V_b, a live view; `is_up` tells whether a neighbour can be reached, and `round_trip`
+        in how many seconds."""
         self._view = view
         self._known = known
         self._exchanges = exchanges
         self._is_up = is_up
+        self._round_trip = round_trip
         self._now = now
 
     def others(self, neighbour: BrokerId) -> tuple[Party, ...]:
@@ -161,7 +167,7 @@ class Parties:
         target = self.target(party)
         if not target:
             return []
-        wait = self._exchanges.owe(party, {news.leaf: news.time}, self._now())
+        wait = self._exchanges.owe(party, {news.leaf: news.time}, self._now(), self._round_trip(target))
         return [send(target, news), SetTimer(party, wait, awaited=True)]
 
     def owe(self, party: Party, needed: Vector) -> list[Action]:
@@ -170,7 +176,7 @@ class Parties:
         if not target:
             self._exchanges.suspend(party)
             return [CancelTimer(party)]
-        wait = self._exchanges.owe(party, needed, self._now())
+        wait = self._exchanges.owe(party, needed, self._now(), self._round_trip(target))
         return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
 
     def repeat(self, party: Party) -> list[Action]:

@@ -98,7 +98,7 @@ class Propagation:
         self._is_up = is_up
         self._round_trip = round_trip
         self._require_room = require_room
-        self.parties = Parties(view, state.known, exchanges, is_up=is_up, now=now)
+        self.parties = Parties(view, state.known, exchanges, is_up=is_up, round_trip=round_trip, now=now)
         self.dissemination = Dissemination(view, state.known, exchanges, self.parties, lost_after=self._lost_after)
         """News that came through this broker and have not been acknowledged by all around it."""
         self._asking = Asking(view, state.known, ask_after=ask_after, is_up=is_up, round_trip=round_trip)

@@ -158,7 +158,9 @@ class PassesOnNoEmptyChanges(Propagation):
     def __init__(self, *parts: Any, **services: Any) -> None:
         super().__init__(*parts, **services)
         parts = (self._view, self.state.known, parts[2])
-        self.parties = OfNoEmptyChanges(*parts, is_up=services["is_up"], now=services["now"])
+        self.parties = OfNoEmptyChanges(
+            *parts, is_up=services["is_up"], round_trip=services["round_trip"], now=services["now"]
+        )
         self.dissemination = WaitsForNobody(*parts, self.parties, lost_after=lambda: 0.4)
 
 
