@@ -4,7 +4,7 @@
    such a fault.
 2. **not confirmed**: a broker answered an operation neither with a confirmation nor with a rejection, within the time
    in which it would have settled together with all that clients did in the join phase, though no fault of the broker
-   and no outage of the session concerned it.
+   and no outage of the session concerned it. A slow reader has first read what had come to its session by then.
 3. **rejected**: a broker rejected an advertisement, a subscription or a composite subscription that the language
    allows, and gave no limit as its reason; or it rejected the withdrawal of one that it had confirmed, that had not
    been withdrawn since, and that it had no reason to forget: it was not restarted, and the session did not break.
@@ -112,7 +112,7 @@ def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[Operation
     end = _last_judged(variant, history)
     for lifetime in history.lifetimes:
         for issued, answered, verb in _operations(lifetime):
-            until = issued + history.settling.of_many(history.joining)
+            until = _answered_by(lifetime, history, issued)
             unanswered = answered is None or answered > until
             if unanswered and until <= end and not _is_explained(lifetime, history, issued, until):
                 after = "" if answered is None else f" for {(answered - issued) / SECOND:.3f} s"
@@ -122,6 +122,13 @@ def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[Operation
                 )
                 late = answered is not None
                 yield OperationDefect(NOT_CONFIRMED, lifetime.client, lifetime.broker or "", issued, detail, late)
+
+
+def _answered_by(lifetime: DeclarationLifetime, history: History, issued: int) -> int:
+    """The time by which the client has the answer to an operation, if nothing fails."""
+    until = issued + history.settling.of_many(history.joining)
+    read = history.unread.caught_up(lifetime.client, until)
+    return max(until, read if read == FOREVER else read + history.settling.within)
 
 
 def _operations(lifetime: DeclarationLifetime) -> Sequence[tuple[int, int | None, str]]:

@@ -6,7 +6,10 @@ These do:
 
 1. its session or its own broker was down in between;
 2. its broker was cut off from all others: it is announced when the cut has ended and the overlay has recovered;
-3. it was withdrawn before, or the run ended before.
+3. it was withdrawn before, or the run ended before;
+4. its client, the client's site or its access link had failed: the announcement is there when the fault has been healed
+   and the session had the time to come back, even if it did not break, because a frozen client reads nothing;
+5. a slow reader has not read yet what had come to its session before.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from statistics import fmean
 
 from analysis.judging.histories.history import History
 from analysis.judging.rights.standing import Standing, standing_of
-from analysis.reading.intervals import FOREVER
+from analysis.reading.intervals import FOREVER, NONE
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.run_files.time_units import second_of
 from analysis.tables.starts import Start, StartFigures
@@ -34,7 +37,9 @@ def starts_of(variant: VariantRecord, history: History, overlay: Overlay) -> lis
     end = min((time for time in ends if time is not None), default=FOREVER)
     distances = _Distances(overlay)
     return [
-        _start(variant, lifetime, _due(standing_of(number, lifetime, history), history, overlay, end), distances)
+        _start(
+            variant, lifetime, _due(lifetime, standing_of(number, lifetime, history), history, overlay, end), distances
+        )
         for number, lifetime in enumerate(history.lifetimes)
         if lifetime.made is not Event.ADVERTISE
     ]
@@ -53,13 +58,22 @@ def start_figures(starts: Sequence[Start]) -> StartFigures:
     )
 
 
-def _due(made: Standing, history: History, overlay: Overlay, end: int) -> int | None:
+def _due(lifetime: DeclarationLifetime, made: Standing, history: History, overlay: Overlay, end: int) -> int | None:
     """The time by which a start has to be announced; None where it need not be."""
     others = [broker.id for broker in overlay.brokers if broker.id != made.broker]
     cuts = (history.cuts.between(made.broker, other) for other in others)
-    due = min((cut.settled(made.issued, made.settled) for cut in cuts), default=made.settled)
+    settled = min((cut.settled(made.issued, made.settled) for cut in cuts), default=made.settled)
+    due = _received(lifetime, history, settled)
     is_excused = due >= min(made.withdrawn, end) or made.outages.overlaps(made.issued, due)
     return None if is_excused else due
+
+
+def _received(lifetime: DeclarationLifetime, history: History, settled: int) -> int:
+    """The time by which the client has an announcement that its broker made when the subscription had settled."""
+    struck = history.client_struck.get((lifetime.node, lifetime.broker), NONE)
+    received = struck.settled(lifetime.issued, settled)
+    read = history.unread.caught_up(lifetime.client, received)
+    return max(received, read if read == FOREVER else read + history.settling.within)
 
 
 def _start(variant: VariantRecord, made: DeclarationLifetime, due: int | None, distances: _Distances) -> Start:

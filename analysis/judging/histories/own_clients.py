@@ -11,9 +11,10 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.judging.histories.history import OwnClients, Session
-from analysis.reading.intervals import Intervals
+from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting, outages
+from record.faults import FaultKind
 from record.promises import Loss, Promises
 
 
@@ -45,12 +46,23 @@ def own_clients_of(promises: Promises, brokers: Container[str], happened: Varian
     return OwnClients(
         lossy=_by_broker(costs[Loss.OWN_CLIENTS], happened.own),
         unaccepted=_by_broker(costs[Loss.UNACCEPTED], happened.own),
-        unsettled=Intervals.of(lasting(outage, lingering) for outage in found if outage not in sparing),
+        unsettled=Intervals.of(
+            lasting(outage, lingering + _sent_again(outage)) for outage in found if outage not in sparing
+        ),
         brokers_down=_by_broker(sparing, lambda outage: lasting(outage, 0)),
         sessions_down={
             session: Intervals.of(lasting(outage, 0) for outage in down) for session, down in happened.sessions.items()
         },
     )
+
+
+def _sent_again(outage: Outage) -> int:
+    """Nanoseconds after its heal for which a frame may still wait that a fault has damaged.
+
+    TCP waits twice as long after each damaged repetition. So the wait that is in progress at the heal ends no later
+    after it than the fault lasted, and one time-out, which the time of recovery contains.
+    """
+    return outage.end - outage.begin if outage.kind == FaultKind.CORRUPT and outage.end < FOREVER else 0
 
 
 def _by_broker(found: Iterable[Outage], lasts: Callable[[Outage], tuple[int, int]]) -> dict[str, Intervals]:

@@ -15,14 +15,18 @@ Instead of a number, the bound may be one of bytes. Of drops of the first two ki
 client was told of (`missed`), in their order; the others are lost, but for those after which it has read nothing that
 came later, because the run may have ended before it was told. What it never read may have been read after the run,
 unless it has read what came later.
+
+An answer or an announcement comes in a session behind the notifications that were put into it before, so that a client
+gets it when it has read these (`Unread.caught_up`).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.reading.intervals import Intervals
+from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.log_events import Reading
 from record.log import Event
 from record.time_units import SECOND
@@ -52,6 +56,16 @@ class Unread:
     """The times at which the policy ended sessions, by client."""
     full: Mapping[str, Intervals] = field(default_factory=dict)
     """Times in which a session of a broker held as much as the bound lets wait, and a while after, by broker."""
+    read: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """The times at which each notification that was read came to its session, and at which it was read, in order; by
+    client. Those that nothing shows to be lost when the run ended are read at `FOREVER`."""
+
+    def caught_up(self, client: str, until: int) -> int:
+        """The time at which a client had read all that had come to its session by a time; -1 where nothing had, and of
+        clients that are no slow readers."""
+        read = self.read.get(client, ())
+        number = bisect_right(read, until, key=lambda each: each[0])
+        return read[number - 1][1] if number else -1
 
 
 NOTHING_UNREAD = Unread()
@@ -79,6 +93,7 @@ def unread_of(
             broker: Intervals.of(times for each in found for times in each.full.get(broker, ()))
             for broker in {broker for each in found for broker in each.full}
         },
+        read={each.client: [*each.read, *((came, FOREVER) for came in each.unread)] for each in found},
     )
 
 
@@ -90,6 +105,8 @@ class _Reader:
         self.costs: dict[str, str] = {}
         self.untold: list[str] = []
         self.ended: list[int] = []
+        self.read: list[tuple[int, int]] = []
+        """The times at which each came that was read, and at which it was read."""
         self.full: dict[str, list[tuple[int, int]]] = {}
         """Times by broker, in which its session held as much as the bound lets wait."""
         self._bounds = bounds
@@ -111,6 +128,11 @@ class _Reader:
     def waiting(self) -> Iterator[str]:
         return iter(self._outstanding)
 
+    @property
+    def unread(self) -> Iterator[int]:
+        """The times at which those came that are outstanding."""
+        return (reading.time for reading in self._outstanding.values())
+
     def after(self, readings: list[Reading]) -> _Reader:
         """The reader after all that happened."""
         readings.sort(key=lambda reading: (reading.time, _ORDER.index(reading.event)))
@@ -122,7 +144,7 @@ class _Reader:
                     if self._full(len(self._outstanding), self._bytes, 0):
                         self._note_full(reading)
                 case Event.NOTIFIED:
-                    self._read(reading.publication)
+                    self._read(reading)
                 case Event.DROPPED:
                     self._drop(reading)
                 case Event.LINK_DOWN:
@@ -142,12 +164,13 @@ class _Reader:
         begin = times.pop()[0] if times and times[-1][1] >= reading.time else reading.time
         times.append((begin, reading.time + _LASTS))
 
-    def _read(self, publication: str) -> None:
+    def _read(self, reading: Reading) -> None:
         """A notification was read. Those that came before it and are outstanding are lost, because nothing overtakes in
         a session."""
-        if (came := self._outstanding.get(publication)) is not None:
+        if (came := self._outstanding.get(reading.publication)) is not None:
             self._read_until = came.time
-            for before in list(_until(self._outstanding, publication)):
+            self.read.append((came.time, reading.time))
+            for before in list(_until(self._outstanding, reading.publication)):
                 self._take(before)
 
     def _drop_newest(self, drop: Reading) -> None:

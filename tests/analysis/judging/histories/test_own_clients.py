@@ -34,3 +34,12 @@ def test_it_never_ends_for_a_broker_that_does_not_come_back() -> None:
     found = own_clients_of(SPARING, {"B1"}, happened)
     assert found is not None
     assert found.of("B1")[0].unending == 10
+
+
+@pytest.mark.parametrize(("kind", "heal", "until"), [("corrupt", "clean", 390), ("slow", "full_speed", 300)])
+def test_a_damaged_frame_waits_after_the_heal_as_long_as_the_fault_lasted(kind: str, heal: str, until: int) -> None:
+    faults = [event(10, kind, begins=True), event(100, heal, begins=False)]
+    happened = VariantOutages(faults=faults, sessions={}, lingering=200, served_by=lambda _: FOREVER)
+    found = own_clients_of(SPARING, {"B1"}, happened)
+    assert found is not None
+    assert found.unsettled == Intervals.of([(10, until)])

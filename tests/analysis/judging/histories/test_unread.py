@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from analysis.judging.histories.unread import Unread, unread_of
+from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import Reading
 from record.log import Event
 from record.unread import SlowReaders, UnreadPolicy
@@ -92,3 +93,10 @@ def test_the_end_of_a_session_costs_what_was_outstanding() -> None:
     assert found.ended == {"S": [2]}
     early = unread(END, [*delivered("a", "b"), dropped("b", 1)])
     assert (cost(early), early.ended) == (set(), {})
+
+
+def test_an_answer_comes_behind_what_was_put_into_the_session_before() -> None:
+    """Broken by looking up the notification that came after, or by leaving out those that are not read."""
+    found = unread(OLDEST, [*delivered("a", "b", at=5), read("a", 20), read("b", 30), *delivered("c", at=40)], most=9)
+    assert [found.caught_up("S", until) for until in (4, 5, 6, 39, 40)] == [-1, 20, 30, 30, FOREVER]
+    assert found.caught_up("T", 6) == -1
