@@ -79,7 +79,9 @@ class Exchanges(dict[Party, Exchange]):
         if not exchange.owed:
             exchange.began = now
             exchange.wait = self._again + 2 * max(exchange.usual, round_trip)
-        raise_to(exchange.owed, needed)
+            exchange.owed.update(needed)
+        else:
+            raise_to(exchange.owed, needed)
         return exchange.wait
 
     def repeat(self, party: Party) -> float:
