@@ -88,8 +88,9 @@ def install(config: pytest.Config) -> None:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if in_worker(config):
-        if _REPORT_FILE in config.workerinput:
-            config.pluginmanager.register(GroupReporter(Path(config.workerinput[_REPORT_FILE])))
+        told: Mapping[str, str] = config.workerinput  # type: ignore[attr-defined]  # xdist adds it
+        if _REPORT_FILE in told:
+            config.pluginmanager.register(GroupReporter(Path(told[_REPORT_FILE])))
     elif config.getoption("dist", "no") == "load":
         for given in config.args:
             if not (config.invocation_params.dir / given.split("::")[0]).exists():

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from analysis.tables import summary
-from broker_service.config import CONTRACT
 from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, MOST_IN_DOUBT
 from record import manifest
+from record.contract import CONTRACT
 from studies.baselines import model as baselines
 from studies.campaign import matrix
 

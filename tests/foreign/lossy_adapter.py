@@ -10,10 +10,11 @@ from typing import Any
 from emulation.adapters import activemq, mosquitto
 from emulation.adapters.__main__ import main
 from emulation.adapters.edge import EdgeBroker
+from emulation.adapters.selectors import selector_for
 from emulation.adapters.topics import Filter
 
 _arrive, _bridge = EdgeBroker.arrive, mosquitto._bridge
-_selector_for = activemq.selector_for
+_selector_for = selector_for
 _counter = itertools.count(1)
 
 
@@ -37,7 +38,7 @@ match os.environ["BROKERLAB_TEST_DEFECT"]:
     case "a bridge is missing":
         mosquitto._bridge = _without_b2
     case "selects the wrong ones":
-        activemq.selector_for = _with_none_of_some
+        activemq.selector_for = _with_none_of_some  # type: ignore[attr-defined]
     case other:
         raise ValueError(other)
 sys.exit(main(sys.argv))

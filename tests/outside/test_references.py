@@ -50,7 +50,7 @@ def test_a_scenario_names_a_file_beside_it(tmp_path: Path) -> None:
     routing = load(scenario(tmp_path)).routing
     assert routing.protocol == str(path)
     assert routing.options == {"patience": 0.05}
-    assert read_options(routing.protocol, routing.options).prepare  # the struct is the file's own
+    assert hasattr(read_options(routing.protocol, routing.options), "prepare")  # the struct is the file's own
 
 
 def test_the_manifest_has_the_code_that_ran(tmp_path: Path) -> None:

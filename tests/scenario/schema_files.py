@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import yaml
@@ -83,7 +83,7 @@ class Files:
 
     def text(self, seed: int) -> str:
         """One file as text."""
-        return cast(str, yaml.safe_dump(self.content(seed), allow_unicode=True))
+        return yaml.safe_dump(self.content(seed), allow_unicode=True)
 
     def content(self, seed: int) -> dict[str, Any]:
         """The content of one file. Most are a sound scenario with two sections replaced, because these reach deeper."""

@@ -144,7 +144,7 @@ def test_diameters_are_what_they_must_be(brokers: int, branching: int) -> None:
     assert nx.diameter(shapes.star(brokers)) == 2
     assert nx.diameter(shapes.full(brokers)) == 1
     tree = shapes.tree(brokers, branching)
-    depth = max(level for _, level in tree.nodes(data="level"))
+    depth: int = max(tree.nodes[broker]["level"] for broker in tree)
     assert sum(branching**level for level in range(depth)) < brokers
     assert 2 * depth - 1 <= nx.diameter(tree) <= 2 * depth
 

@@ -151,8 +151,8 @@ def test_logs_that_come_in_pieces_give_the_same_state(run: Path, tmp_path: Path)
         share = min(given[name] / len(text) for name, text in logs.items()) + draw.uniform(0.005, 0.05)
         for name, text in logs.items():  # files grow alike, and records within a second of each other come together
             until = min(len(text), max(given[name], int(share * len(text))))
-            with (tmp_path / LOGS / name).open("ab") as file:
-                file.write(text[given[name] : until])
+            with (tmp_path / LOGS / name).open("ab") as log:
+                log.write(text[given[name] : until])
             given[name] = until
         follower.look()
         merged |= frames(follower.state(seen).variants)

@@ -69,6 +69,6 @@ def test_readings_come_in_any_order_from_any_share_of_the_logs(work: list[int], 
     for part in parts:
         for shown in part:
             whole.add(shown)
-    shown = loads(whole)
-    assert [load.second for load in shown] == list(range(len(work)))
-    assert [load.share * SECOND for load in shown] == pytest.approx(work)
+    found = loads(whole)
+    assert [load.second for load in found] == list(range(len(work)))
+    assert [load.share * SECOND for load in found] == pytest.approx(work)

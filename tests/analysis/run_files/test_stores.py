@@ -14,6 +14,7 @@ from analysis.pipeline import stages as analysis_stages
 from analysis.run_files.stores import StoreFolder, copied_run, local_path
 from analysis.tables.deliveries import Notification
 from analysis.tables.event_choice import EventTable
+from analysis.tables.partitions import publish_parts
 from analysis.tables.results import read_table
 from command_line.commands.analyze import analyze_run
 from record.errors import BadInputError, RunDirectoryError
@@ -104,7 +105,7 @@ def test_parts_that_another_analysis_removed_are_missed(
     store: ObjectStore, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uri = store.hold(run, "one")
-    publish = analysis_stages.publish_parts
+    publish = publish_parts
 
     def publish_late(parts: StoreFolder, row: type[Notification], *others: Any) -> int:
         for name in [name for name in store.objects if ".parts-" in name]:

@@ -72,8 +72,8 @@ class ClaimsWhatWaits(LinkSession):
 class HandlesEndedStreams(LinkSession):
     """Handles messages that waited for service when their stream ended; they come again on the next one."""
 
-    def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
-        super().handle(self.stream, messages, now)
+    def handle(self, stream: int, messages: Sequence[Message], now: int) -> bool:
+        return super().handle(self.stream, messages, now)
 
 
 class ReadsEndedStreams(LinkSession):
@@ -128,10 +128,11 @@ class KeepsFormerAppearances(LinkSession):
 class NeverAcknowledges(LinkSession):
     """Sends no frame for an acknowledgement alone: the window of a link with one-way traffic stays full."""
 
-    def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
+    def handle(self, stream: int, messages: Sequence[Message], now: int) -> bool:
         super().handle(stream, messages, now)
         self.frame_due = False
         self._acknowledge_at = self.wake_at = None
+        return False
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from broker_service.tracing import process_gauges
 from broker_service.tracing.process_gauges import SECOND, LoopLag, Ticker, processor_time, resident_memory
 from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FLUSH_INTERVAL
@@ -40,7 +39,7 @@ def test_each_call_has_its_interval_and_each_tick_is_written_out(monkeypatch: py
         with pytest.raises(asyncio.CancelledError):
             await ticker.run()
 
-    monkeypatch.setattr(process_gauges.asyncio, "sleep", pass_tick)
+    monkeypatch.setattr(asyncio, "sleep", pass_tick)
     asyncio.run(work())
     quiet = ["flush"] * 4
     assert trace.kept == 2 * [*quiet, "status", "flush", *quiet, Event.LAG.value, "status", "flush"]

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 import command_line as cli
+from broker_service.routing.common.spanning_tree import spanning_tree
 from broker_service.routing.medym.multicast import routing_functions
 
 SCENARIO = """\
@@ -70,7 +71,7 @@ def test_a_router_with_a_defect_that_delivers_all_is_worse(
 ) -> None:
     """A planted one: the multicast trees take the longest links."""
     save(brokerlab, "1234")
-    honest = routing_functions.spanning_tree
+    honest = spanning_tree
     monkeypatch.setattr(
         routing_functions, "spanning_tree", lambda weights, *rest: honest(weights.max() - weights, *rest)
     )

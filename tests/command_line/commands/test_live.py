@@ -6,13 +6,13 @@ import base64
 import gzip
 import re
 import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from command_line.commands import live
 from command_line.commands.live import LivePage, live_page
 from command_line.commands.replay import replay_run
 from emulation.planning.plan import make_plan
@@ -40,7 +40,7 @@ def test_the_server_runs_as_long_as_the_run(tmp_path: Path, monkeypatch: pytest.
         started.append(popen(*arguments, **options))  # type: ignore[call-overload]
         return started[-1]
 
-    monkeypatch.setattr(live.subprocess, "Popen", start)
+    monkeypatch.setattr(subprocess, "Popen", start)
     shown = console()
     with live_page(LivePage.RUN, tmp_path, shown):
         assert started[0].poll() is None
@@ -49,7 +49,7 @@ def test_the_server_runs_as_long_as_the_run(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_server_that_dies_or_never_starts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     shown = console()
     with live_page(LivePage.RUN, tmp_path, shown):
         pass

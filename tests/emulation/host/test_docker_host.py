@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
@@ -13,7 +14,7 @@ from emulation.host import images
 from emulation.host.docker_host import LATEST, docker_client, ensure_image, find_image, image_reference
 from record.errors import HostError
 
-HARDENED = {
+HARDENED: dict[str, Any] = {
     "read_only": True,
     "cap_drop": ["ALL"],
     "security_opt": ["no-new-privileges"],

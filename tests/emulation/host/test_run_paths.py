@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host import run_paths as place_module
 from emulation.host.run_paths import RunPaths
 from record.errors import BadInputError, HostError
 
@@ -46,7 +45,7 @@ def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pyte
     class Full:
         f_bavail, f_frsize = 1000, 4096
 
-    monkeypatch.setattr(place_module.os, "statvfs", lambda path: Full())
+    monkeypatch.setattr(os, "statvfs", lambda path: Full())
     with pytest.raises(HostError, match=r"200 MB are free .* --out"):
         RunPaths.of("r1", tmp_path / "new" / "out").make()
     assert not list(tmp_path.iterdir()), "nothing is left of a run that was not begun"

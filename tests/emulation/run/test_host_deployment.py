@@ -27,6 +27,7 @@ from emulation.run.interrupt import Interrupt
 from emulation.run.progress import NoDisplay, Snapshot
 from emulation.runtimes.interface import Ending
 from emulation.runtimes.listening import ListeningWatch
+from emulation.runtimes.patience import Patience
 from record.errors import BrokerDefectError, HostError
 from record.exit_codes import ExitCode
 from record.manifest import Manifest
@@ -212,7 +213,7 @@ def test_the_wait_for_clients_lasts_while_they_connect_and_names_what_it_waits_f
             return min(3, self.looks)
 
     now = iter(range(0, 1000, 20))
-    patience = partial(host_start.Patience, clock=lambda: float(next(now)), share=lambda: 1.0)
+    patience = partial(Patience, clock=lambda: float(next(now)), share=lambda: 1.0)
     monkeypatch.setattr(host_start, "Patience", patience)
     monkeypatch.setattr(host_start, "busy_processors", lambda: "the processors are busy")
     shared.drivers = drivers = Connecting()

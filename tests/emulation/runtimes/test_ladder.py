@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -19,7 +20,7 @@ from record.manifest import RungChoice
 def host(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A host on which everything works; tests take pieces away."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(ladder.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/usr/bin/{tool}")
     monkeypatch.setattr(docker_host, "docker_client", lambda: "client")
     monkeypatch.setattr(docker_host, "ensure_image", lambda *_: ImageReference("brokerlab-broker:1", "sha256:1"))
     drivers(monkeypatch, netem="", userspace="")
@@ -101,7 +102,7 @@ def test_unknown_rungs_are_bad_input(host: pytest.MonkeyPatch, runtime: str, lin
 
 
 def test_without_root_or_tools_the_remedy_is_named(host: pytest.MonkeyPatch) -> None:
-    host.setattr(ladder.shutil, "which", lambda tool: None if tool == "mnexec" else tool)
+    host.setattr(shutil, "which", lambda tool: None if tool == "mnexec" else tool)
     with pytest.raises(HostError, match="install the package mininet"):
         choose(runtime="container")
     host.setattr(os, "geteuid", lambda: 1000)
@@ -120,7 +121,7 @@ def test_auto_comes_down_to_simulation_and_says_why(host: pytest.MonkeyPatch, mi
     if missing == "root":
         host.setattr(os, "geteuid", lambda: 1000)
     elif missing == "mnexec":
-        host.setattr(ladder.shutil, "which", lambda tool: None if tool == "mnexec" else tool)
+        host.setattr(shutil, "which", lambda tool: None if tool == "mnexec" else tool)
     else:
         drivers(host, netem="no sch_netem", userspace="no link drivers at all")
     rungs, (line,) = simulated()

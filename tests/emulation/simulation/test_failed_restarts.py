@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulation.faults import execution
+from emulation.faults.injector import Action
 from emulation.live_overlay import LiveBrokers
 from emulation.simulation.overlay_brokers import SimulatedBrokers
 from record import fidelity
@@ -20,7 +21,7 @@ from topology.link_properties import BrokerId
 def test_the_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str) -> None:
     original = execution._to_broker
 
-    def without_restarts(action: execution.Action, broker: BrokerId, brokers: LiveBrokers) -> None:
+    def without_restarts(action: Action, broker: BrokerId, brokers: LiveBrokers) -> None:
         if action.kind is not HealKind.RESTART:
             original(action, broker, brokers)
 

@@ -210,7 +210,7 @@ class NotifiesAllClients(MedymRouter):
         super().__init__(context)
         self._ever: dict[ClientId, None] = {}
         self._notify = self._publications._notification
-        self._publications._notification = self._notification
+        self._publications._notification = self._notification  # type: ignore[method-assign]
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         self._ever[client] = None

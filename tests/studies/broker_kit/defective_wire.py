@@ -24,6 +24,7 @@ from broker_service.links.session import LinkSession
 from broker_service.messages import Kind, Message
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.interface import Actions
+from broker_service.transport.wire import decode_hello
 
 _WITHOUT = {
     "greets another protocol": "protocol",
@@ -49,7 +50,7 @@ def _greet_in_spite_of(field: str) -> None:
 
 
 def _greet_strangers() -> None:
-    decode = link_ports.decode_hello
+    decode = decode_hello
     link_ports.decode_hello = lambda frame: msgspec.structs.replace(decode(frame), broker="N")  # type: ignore[attr-defined]
 
 

@@ -17,7 +17,7 @@ from studies.fitting import __main__ as search
 from studies.fitting.__main__ import SCREENED, Fit
 from studies.fitting.candidates import IN_USE
 from studies.fitting.cell import Figure, FigureCell, FigureResult
-from studies.fitting.stated import Given
+from studies.fitting.stated import Given, loss
 
 GIVEN = {
     Figure.FIGURE_5A: Given(
@@ -70,4 +70,4 @@ def test_each_figure_is_simulated_once_and_a_hopeless_candidate_completed_before
     fit.try_each([IN_USE, SLOWER], 3)
     missing = [(SLOW, "tid-t3", 1), (SLOW, "tid-5c", 1), *((time, name, 3) for time in (FAST, SLOW) for name in every)]
     assert sorted(simulator.simulated[10:]) == sorted(missing)
-    assert math.isfinite(search.loss(list(fit._given[SLOWER].values())))
+    assert math.isfinite(loss(list(fit._given[SLOWER].values())))

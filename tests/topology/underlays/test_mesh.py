@@ -86,7 +86,9 @@ def test_a_mesh_cannot_be_changed_behind_its_back() -> None:
 
 
 def overlay(**delays: tuple[float, float]) -> Overlay:
-    links = [Link(*ends, LinkProperties(there), LinkProperties(back)) for ends, (there, back) in delays.items()]
+    links = [
+        Link(ends[0], ends[1], LinkProperties(there), LinkProperties(back)) for ends, (there, back) in delays.items()
+    ]
     return Overlay("o", tuple(Broker(name) for name in sorted(set("".join(delays)))), tuple(links))
 
 

@@ -55,7 +55,8 @@ def test_each_kind_costs_what_the_guarantees_say(kind: FaultKind) -> None:
 
 @pytest.mark.parametrize("kind", ["meteorite", "kill", "slow"])
 def test_a_fault_that_is_not_survived_excuses_everything(kind: str) -> None:
-    heal = FaultKind(kind).healed_by if FaultKind.named(kind) else "rebuilt"
+    known = FaultKind.named(kind)
+    heal = known.healed_by if known else "rebuilt"
     fault = [event(10, "B1", kind, True), event(20, "B1", heal, False)]
     lasts, promises = Intervals.of([(10, 25)]), Promises(survives={FaultKind.PAUSE: Loss.NOTHING})
     assert lossy_intervals(fault, promises, 5, BROKERS) == silent_intervals(fault, promises, 5, BROKERS) == lasts

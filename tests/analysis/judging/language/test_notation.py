@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.judging.language import OutsideLanguageError, Pattern, composed, parts_of
 from broker_service.language import ContentError
+from broker_service.language.composite import Composite
 from broker_service.language.composite_subscription import CompositeSubscription, relaxed
 from broker_service.language.composite_subscription import parts_of as broker_parts_of
 from broker_service.language.notation import format_composite, parse_composite
@@ -40,7 +41,7 @@ def by_judge(text: str, window: int = WINDOW) -> Pattern | None:
 
 @settings(deadline=None, max_examples=300)
 @given(language.composites | language.small_patterns)
-def test_a_pattern_is_read_as_the_brokers_read_it(pattern: language.Composite) -> None:
+def test_a_pattern_is_read_as_the_brokers_read_it(pattern: Composite) -> None:
     """Patterns that test a variable which nothing binds are refused by both."""
     text = format_composite(pattern)
     assert by_judge(text) == by_brokers(text)
@@ -54,7 +55,7 @@ def test_any_text_is_read_or_refused_as_by_the_brokers(text: str) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(language.small_patterns)
-def test_a_part_is_matched_as_it_is_routed(pattern: language.Composite) -> None:
+def test_a_part_is_matched_as_it_is_routed(pattern: Composite) -> None:
     routed = [relaxed(part).predicates for part in broker_parts_of(pattern)]
     read = [part.conjunction for part in parts_of(pattern_of(pattern))]
     assert [set(conjunction) for conjunction in read] == [set(conjunction_of(predicates)) for predicates in routed]

@@ -47,7 +47,8 @@ def by_brokers(make: Callable[[tuple[Predicate, ...]], T], made: list[PredicateR
 @settings(deadline=None, max_examples=300)
 @given(st.lists(records() | language.any_predicates().map(lambda predicate: records_of([predicate])[0]), max_size=3))
 def test_records_are_read_as_the_brokers_read_them(made: list[PredicateRecord]) -> None:
-    for read, make in ((subscribed, Subscription), (advertised, Advertisement)):
+    makes: tuple[Callable[[tuple[Predicate, ...]], Subscription | Advertisement], ...] = (Subscription, Advertisement)
+    for read, make in zip((subscribed, advertised), makes, strict=True):
         expected = by_brokers(make, made)
         if expected is None:
             with pytest.raises(OutsideLanguageError):

@@ -19,7 +19,7 @@ OF_THE_PROCESS = {"close", "processes"}
 """Calls that are about the program's process, which answers them by being one."""
 
 
-def _calls() -> dict[str, type]:
+def _calls() -> dict[str, type[msgspec.Struct]]:
     return {call.__struct_config__.tag: call for call in get_args(lines.AnyCall)}
 
 

@@ -188,6 +188,9 @@ def test_a_subscription_to_very_many_trees_travels_in_several_messages() -> None
     router: Any = overlay.brokers["B2"]._router
     entry = router._subscriptions.get(f"{HOME}.1")
     for sends in (router._propagation.renew("B1", trees), router._propagation.withdraw(entry, trees, "B3")):
-        decode = {Kind.SUBSCRIBE: decode_subscribe, Kind.UNSUBSCRIBE: decode_unsubscribe}
+        decode: dict[Kind, Callable[[bytes], Any]] = {
+            Kind.SUBSCRIBE: decode_subscribe,
+            Kind.UNSUBSCRIBE: decode_unsubscribe,
+        }
         named = [decode[send.message.kind](send.message.header).tids for send in sends]
         assert [len(tids) for tids in named] == [MOST_TREES_NAMED, 1]

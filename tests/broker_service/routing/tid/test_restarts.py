@@ -23,6 +23,12 @@ def _line_of_four(subscriber: str = "B4") -> CoreOverlay:
     return overlay
 
 
+def _subscriptions_at_b4(overlay: CoreOverlay) -> list[str]:
+    table = overlay.brokers["B4"].tables()["subscription_routing_table"]
+    assert isinstance(table, dict)
+    return list(table)
+
+
 def test_what_was_withdrawn_while_a_broker_was_dead_is_forgotten_behind_it() -> None:
     overlay = _line_of_four()
     overlay.kill("B2")
@@ -73,7 +79,7 @@ def test_nothing_is_given_up_while_the_link_to_the_restarted_neighbour_is_down()
     overlay.cut("B2", "B3")
     overlay.fire_timers()
     overlay.settle()
-    assert list(overlay.brokers["B4"].tables()["subscription_routing_table"]) == ["B1.1.1"]
+    assert _subscriptions_at_b4(overlay) == ["B1.1.1"]
     overlay.join("B2", "B3")
     assert ("B3", Reconcile("B2")) in overlay.timers
     overlay.fire_timers()
@@ -116,7 +122,7 @@ def test_an_end_known_from_elsewhere_waits_for_the_link_towards_the_root() -> No
         overlay.publish("P", "P:1", quote(5))
         overlay.request("P", Operation.UNADVERTISE, "a")
         overlay.settle()
-        assert list(overlay.brokers["B4"].tables()["subscription_routing_table"]) == ["B1.1.1"]
+        assert _subscriptions_at_b4(overlay) == ["B1.1.1"]
         if comes_up:
             overlay.join("B3", "B4")
         else:

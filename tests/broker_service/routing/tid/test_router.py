@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -162,9 +163,10 @@ def test_tables_are_empty_after_everything_is_withdrawn(mode: str, case: tuple[n
         overlay.brokers[broker].sessions.close(session)
         _run_a_little(overlay, rng)
     overlay.settle()
-    for broker in overlay.brokers.values():
-        assert broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
-        assert not len(broker._router._matching)
+    for emptied in overlay.brokers.values():
+        router: Any = emptied._router
+        assert emptied.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
+        assert not len(router._matching)
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,8 +7,8 @@ import random
 import numpy as np
 
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
-from broker_service.routing.medym.announcements.relay import MOST_BUNDLED, Addressed, Bundle, Relay, bundled
-from broker_service.routing.medym.messages import Change, State, Status, Version
+from broker_service.routing.medym.announcements.relay import MOST_BUNDLED, Addressed, Relay, bundled
+from broker_service.routing.medym.messages import Bundle, Change, State, Status, Version
 
 FAN_OUT = 16
 TREE = AnnouncementTree(100, FAN_OUT)

@@ -118,8 +118,8 @@ def test_servers_of_one_process_know_what_each_of_them_was_told(
                 matching = set(SUBSCRIPTIONS[: value + 1])
                 found = {other for other, held in wanted[asked].items() if held & matching} | {asked}
                 assert known[asked].matching(published(value), asked).tolist() == sorted(found)
-    for asked, sums_of in zip(known, wanted, strict=True):
-        assert [set(asked.held_by(server)) for server in sums_of] == list(sums_of.values())
+    for told, sums_of in zip(known, wanted, strict=True):
+        assert [set(told.held_by(server)) for server in sums_of] == list(sums_of.values())
 
 
 def test_equal_sums_are_one_object_however_they_came_about() -> None:
