@@ -22,7 +22,9 @@ never accepted: no client has a right to it.
 An operation settles within a time that follows from the overlay's delays, modelled work and the intervals that routing
 declares (`analysis.judging.histories.settling`), after its confirmation. For one that was confirmed before the phase
 `run` began, the allowance for the work of brokers and host ends when that phase begins, because the emulator waits
-there until the overlay is quiet. Where it waited in vain (the manifest's `unsettled`), such an operation has settled
+there until the overlay is quiet. All of the time ends then where logs show that no message of a subscription or an
+advertisement came to a broker from then on, until it would have been over (`analysis.judging.rights.standing`). Where
+the emulator waited in vain (the manifest's `unsettled`), such an operation has settled
 when the last message of a subscription or an advertisement of its broker's clients was received; under a protocol that
 passes them on in messages of its own, the allowance holds then. A fault of any kind
 delays an operation in flight until it is healed and the overlay has recovered. An operation that was rejected, as its

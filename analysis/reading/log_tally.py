@@ -66,6 +66,16 @@ class DeclarationArrival(msgspec.Struct):
     """The time of its first arrival, however often it is repeated."""
 
 
+class DeclarationsPassedOn(msgspec.Struct):
+    """The messages of one kind of operation that brokers passed on, in a variant that was quiet when the run phase
+    began."""
+
+    variant: int
+    kind: str
+    first: Least = FOREVER
+    """The time at which the first of them came to a broker in the run phase or later."""
+
+
 class OwnDeclaration(NamedTuple):
     """A subscription or an advertisement of a client, as its own broker receives it, in each session anew."""
 
@@ -105,6 +115,7 @@ class LogTally(Tally):
     streams: StreamPositions = field(default_factory=StreamPositions)
     declared: Rows[DeclarationArrival] = field(default_factory=partial(Rows, DeclarationArrival))
     """Only of variants in which brokers still passed them on when the run phase began."""
+    passed_on: Rows[DeclarationsPassedOn] = field(default_factory=partial(Rows, DeclarationsPassedOn))
     own_declarations: Series[OwnDeclaration] = field(default_factory=partial(Series, OwnDeclaration))
     """The times at which each came to the broker of its client."""
     placements: Listed[PlacementEvent] = field(default_factory=partial(Listed, PlacementEvent))
@@ -128,6 +139,10 @@ class LogTally(Tally):
                 broker = arrival.message.rsplit(".", 2)[0]
                 latest[broker] = max(arrival.time, latest.get(broker, arrival.time))
         return latest
+
+    def first_passed_on(self, variant: int) -> dict[str, int]:
+        """`DeclarationsPassedOn.first` of each kind of operation that brokers of a variant passed on."""
+        return {found.kind: found.first for found in self.passed_on if found.variant == variant}
 
     def loss(self, missing: Sequence[str]) -> LogLoss:
         """The losses of the logs; `missing` are the brokers that ran and have no log file."""

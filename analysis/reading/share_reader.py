@@ -182,13 +182,15 @@ class ShareReader:
         if event in _OPERATIONS or (event in _ANSWERS and kind in _OPERATIONS):
             return partial(self._read_operation, variant, event.value if event in _OPERATIONS else str(kind))
         if event is Event.RECEIVED and kind in _DECLARATIONS:
-            return self._reading_declaration(variant, peer)
+            return self._reading_declaration(variant, kind, peer)
         return self._reading_publication(variant, fields) if _of_publications(kind) else None
 
-    def _reading_declaration(self, variant: int, peer: str | None) -> _Read | None:
+    def _reading_declaration(self, variant: int, kind: str, peer: str | None) -> _Read:
         if peer is None:
             return partial(self._read_own_declaration, variant)
-        return partial(self._read_declaration, variant) if variant in self._variants.unsettled else None
+        if variant in self._variants.unsettled:
+            return partial(self._read_declaration, variant)
+        return partial(self._read_passed_on, variant, kind)
 
     def _reading_publication(self, variant: int, fields: _Fields) -> _Read | None:
         event = fields[2]
@@ -263,6 +265,12 @@ class ShareReader:
         """Reads the message of an operation."""
         arrival = self._tally.declared.of(variant, record.id or "", record.node)
         arrival.time = min(arrival.time, record.time)
+
+    def _read_passed_on(self, variant: int, kind: str, record: TraceRecord, _position: int) -> None:
+        """Reads the message of an operation in a variant that was quiet when the run phase began."""
+        passed_on, run_start = self._tally.passed_on.of(variant, kind), self._variants.run_starts[variant]
+        if run_start is None or record.time >= run_start:
+            passed_on.first = min(passed_on.first, record.time)
 
     def _read_own_declaration(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Reads the operation of a client as its broker receives it."""

@@ -170,6 +170,7 @@ def _history(
         overlay_changes=changed is not None,
         settling=settling,
         run_start=variant.run_start,
+        passed_on=logs.first_passed_on(number),
         joining=_joining(lifetimes, variant.run_start),
         cut_short=cut_short(variant.end, variant.interrupted),
         losses=losses,

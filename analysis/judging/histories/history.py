@@ -135,6 +135,9 @@ class History:
     joined: Mapping[str, int] = field(default_factory=dict)
     """Time by which operations of a broker's clients in the join phase had settled, where brokers still passed on such
     operations when that phase ended; by broker."""
+    passed_on: Mapping[str, int] = field(default_factory=dict)
+    """Time at which a message of each kind of operation that brokers pass on first came to a broker in the run phase,
+    where the overlay was quiet when that phase began; `FOREVER` of a kind of which none came."""
     joining: int = 0
     """The messages that the operations of the join phase may make each broker handle: one for each of them, and one for
     each subscription and advertisement together."""

@@ -140,6 +140,7 @@ def standing_of(number: int, lifetime: DeclarationLifetime, history: History) ->
     settled = gone = FOREVER
     if lifetime.confirmed is not None:
         settled = _settled(lifetime.confirmed, history, history.joined.get(lifetime.broker or "", 0))
+        settled = _settled_in_quiet(lifetime.made, lifetime.confirmed, settled, history)
         settled = unsettled.settled(lifetime.confirmed, settled)
     if lifetime.gone is not None:
         gone = unsettled.settled(lifetime.gone, lifetime.gone + within)
@@ -172,6 +173,21 @@ def _settled(confirmed: int, history: History, joined: int) -> int:
     spread = confirmed + history.settling.spread
     latest = confirmed + history.settling.of_many(history.joining)
     return max(min(confirmed + history.settling.within, max(history.run_start, spread)), min(joined, latest))
+
+
+def _settled_in_quiet(made: Event, confirmed: int, latest: int, history: History) -> int:
+    """The time at which an operation has settled that was confirmed at this time, by what logs show of the overlay; it
+    is not after `latest`, by which the operation has settled in any case.
+
+    Where the overlay was quiet when the run phase began, and no message of any operation came to a broker from then to
+    `latest`, all messages of this one had come before. That is no evidence under a protocol that passes on operations
+    of this kind in messages of its own, or lets them wait at brokers without a message, nor where logs end too early.
+    """
+    start, firsts = history.run_start, history.passed_on
+    if start is None or not confirmed <= start < latest or made.value not in firsts or history.settling.declared:
+        return latest
+    shown = min(*firsts.values(), FOREVER if history.cut_short is None else history.cut_short)
+    return start if latest < shown else latest
 
 
 def _or_never(time: int | None) -> int:
