@@ -53,9 +53,27 @@ SITE_FAULTS = {
 }
 """Faults of sites that the simulator, or the judge, once did not bear."""
 
+SLOW_READER = """
+name: slow-reader
+topology: {kind: explicit, links: [{between: [B2, B3], delay: 4ms}]}
+routing: {protocol: tid}
+workload:
+  operations:
+    - {at: 1s, client: P, broker: B3, id: a, advertise: "[class,eq,'A']"}
+    - {at: 2s, client: S, broker: B2, id: s1, subscribe: "[class,eq,'A']"}
+    - {at: 8s, client: P, broker: B3, publish: "[class,'A'],[x,1]"}
+    - {at: 8s, client: P, broker: B3, publish: "[class,'A'],[x,2]"}
+    - {at: 8.1s, client: S, broker: B2, id: s2, subscribe: "[class,eq,'B']"}
+clients: {sites: {far: {broker: B2, clients: [S], delay: 7ms, reads: 15/min}}}
+timeline: {join: 8s, run: 4s, drain: 1min, withdraw: 1min}
+"""
+"""An answer that waits behind notifications that a slow reader takes eight seconds for."""
 
-@pytest.mark.parametrize("scenario", [UNITS, *(SITES.format(faults=faults) for faults in SITE_FAULTS.values())],
-                         ids=["units", *SITE_FAULTS])  # fmt: skip
+_OF_SITES = {name: SITES.format(faults=faults) for name, faults in SITE_FAULTS.items()}
+FOUND = {"units": UNITS, "slow reader": SLOW_READER, **_OF_SITES}
+
+
+@pytest.mark.parametrize("scenario", FOUND.values(), ids=FOUND)
 def test_the_verdict_is_correct(scenario: str) -> None:
     with judging_room() as room:
         assert room.judged(load_text(scenario, "found")).kinds == ()
