@@ -13,6 +13,13 @@ from studies.broker_kit.raw_stream import Operation, RawStream, request
 COME_WITHIN = 20.0
 _AGAIN = 0.1
 _ROUNDS = count(1)
+_PREFIX = "canary of "
+"""Beginning of the ids of canaries' publications; the name of the canary's broker and a number follow."""
+
+
+def is_canary(publication: str) -> bool:
+    """True for a canary's publication, which comes to clients, too, that ask for whatever is not of a given class."""
+    return publication.startswith(_PREFIX)
 
 
 class Canaries:
@@ -57,7 +64,7 @@ class Canaries:
             async with asyncio.timeout(COME_WITHIN):
                 while missing:
                     event = await stream.notification()
-                    missing.discard(event.id.partition("#")[0])
+                    missing.discard(event.id.removeprefix(_PREFIX).partition("#")[0])
         except TimeoutError:
             raise RowFailure(f"canaries of {', '.join(sorted(missing))} have not come to {name}") from None
 
@@ -66,5 +73,5 @@ class Canaries:
         client = f"brokerlab canary {name} {subject}"
         body = publication(f"[class,'{subject}']")
         for number in count(4):
-            await stream.send(request(client, number, Operation.OPERATION_PUBLISH, f"{name}#{number}", body))
+            await stream.send(request(client, number, Operation.OPERATION_PUBLISH, f"{_PREFIX}{name}#{number}", body))
             await asyncio.sleep(_AGAIN)

@@ -17,6 +17,7 @@ from typing import Any
 from broker_service.generated import broker_pb2 as pb
 from record.installation import FILES
 from studies.broker_kit.bench import Bench
+from studies.broker_kit.canaries import is_canary
 from studies.broker_kit.case_session import CaseSession
 from studies.broker_kit.content import predicates, publication
 from studies.broker_kit.failures import NotApplicable, RowFailure, listed
@@ -181,7 +182,7 @@ class _Course:
         await asyncio.gather(*(session.hand_over() for session in running))
 
     def _receive(self, event: pb.ClientEvent) -> None:
-        if event.outcome == NOTIFIED:
+        if event.outcome == NOTIFIED and not is_canary(event.id):
             for client in event.clients:
                 self._got[client].append(event.id)
         elif event.outcome == REJECTED:
