@@ -66,8 +66,8 @@ topology: {kind: redundant-tree, tree: star, nodes: 3, replicas: 1, link: {delay
 routing: {protocol: gryphon}
 workload: {operations: [{at: 8s, client: S, broker: B, id: s, subscribe: "[class,eq,'B']"}]}
 timeline: {join: 8s, run: 3s, drain: DRAIN, withdraw: 10min}
-faults: [{at: run+1s, corrupt: A-C, share: 50%, for: 5s}]
-seed: 1882237351
+faults: [{at: run+1s, corrupt: A-C, share: 80%, for: 5s}]
+seed: 15
 """
 
 
