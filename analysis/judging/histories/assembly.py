@@ -151,6 +151,7 @@ def _history(
     for session, anew in moved.publishing_anew(settling.within).items():
         of_moved_clients.setdefault(session, []).extend(anew)
     returned = moved.spread(returned)
+    after_restarts = returning.renewals(returned, outages(faults, brokers), breaking, missing)
     happened = VariantOutages(
         faults=faults,
         sessions=returned,
@@ -190,7 +191,7 @@ def _history(
         unread=unread,
         starts=starts,
         missing_sessions=moved.named(missing),
-        renewals=[*filter(moved.stayed, returning.renewals(returned, outages(faults, brokers), missing)), *renewed],
+        renewals=[*filter(moved.stayed, after_restarts), *renewed],
         staying_sessions=_staying(number, variant, stays, logs),
         served_twice=moved.spread(moved.served_twice(settling.within)),
         stays=stays,

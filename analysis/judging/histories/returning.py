@@ -72,11 +72,15 @@ class Returning:
         return delays.settled(back, back + self.settled)
 
     def renewals(
-        self, sessions: Sessions, faults: Sequence[Outage], missing: Iterable[MissingSession]
+        self,
+        sessions: Sessions,
+        faults: Sequence[Outage],
+        of_clients: Sequence[Outage],
+        missing: Iterable[MissingSession],
     ) -> list[Renewal]:
         """The sessions that came back to restarted brokers, with the time by which what their clients had declared has
-        settled again. One whose broker fails once more meanwhile is left out, and so is one that should have come back
-        and did not."""
+        settled again, also after faults of those clients. One whose broker fails once more meanwhile is left out, and
+        so is one that should have come back and did not."""
         not_back = {(session.node, session.broker, session.broke) for session in missing}
         found = []
         for fault in faults:
@@ -86,7 +90,7 @@ class Returning:
                 back = [down for down in outages if broker == fault.target and down.begin <= fault.end <= down.end]
                 if not back or back[0].end == FOREVER or (node, fault.target, back[0].begin) in not_back:
                     continue
-                due = back[0].end + self.settled
+                due = self.declared_by((node, broker), fault.target, back[0].end, of_clients)
                 again = (other for other in faults if other.target == fault.target and other is not fault)
                 if not any(other.begin <= due and fault.begin <= other.end for other in again):
                     found.append(Renewal(node, fault.target, fault.begin, fault.end, due))

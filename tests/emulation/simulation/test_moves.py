@@ -166,10 +166,11 @@ def test_a_fault_as_a_client_arrives_delays_what_is_renewed_and_excuses_nothing_
     )
 
 
+@pytest.mark.parametrize("meanwhile", ["", ", {at: 7500ms, pause: S1, for: 3s}"], ids=["no fault", "a pause"])
 def test_a_restart_after_which_a_client_that_has_moved_does_not_subscribe_again_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    meanwhile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restarted = UNANNOUNCED, "{at: 7s, kill: B3, for: 1s}"
+    restarted = UNANNOUNCED, "{at: 7s, kill: B3, for: 1s}" + meanwhile
     assert judged(tmp_path / "as planned", *restarted, run="14s").delivery.verdicts == ["correct"]
     connect = SiteSession.connect
 

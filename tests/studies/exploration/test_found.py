@@ -37,6 +37,7 @@ timeline: {{join: 3s, run: 11s, drain: 1min, withdraw: 1min}}
 faults: [{faults}]
 """
 SITE_FAULTS = {
+    "a restart and a pause": "{at: 7s, kill: B2, for: 2s}, {at: 8s, pause: home, for: 5s}",
     "a session outlives its client": "{at: 13s, move: home, to: B1}",
     "vanishing on the way": "{at: 4s, move: home, to: B1, away: 160ms}, {at: 4.1s, vanish: home, for: 1s}",
     "a crash with two sessions": "{at: 4s, move: home, to: B1, handover: make before break, overlap: 2s}, "
