@@ -10,6 +10,7 @@ from studies.protocol_kit import flooding
 DEFECTS: Mapping[str, tuple[str, str]] = {
     "none": ("", ""),
     "forgets what it has seen": ("in self._seen else", "in () else"),
+    "forgets for 100 links": ("in self._seen else", "in (self._seen if message.hops > 100 else ()) else"),
     "keeps subscriptions": ("        self._matching.remove((client, id))\n", ""),
     "notifies twice": ("Deliver(tuple(clients), message)", "*(2 * [Deliver(tuple(clients), message)])"),
     "fails": ("self._published += 1", "self._published //= 0"),

@@ -60,6 +60,24 @@ def test_a_message_that_goes_in_circles_is_blamed(room: JudgingRoom, tmp_path: P
     assert {kind for run in runs for kind in run.kinds} & {BROKER_DEFECT, Kind.NO_END}
 
 
+TRIANGLE = """
+name: triangle
+topology: {kind: explicit, links: [{between: [B1, B2]}, {between: [B2, B3]}, {between: [B1, B3]}]}
+routing: {protocol: PROTOCOL}
+workload:
+  operations:
+    - {at: 1s, client: P, broker: B1, id: a, advertise: "[class,eq,'A']"}
+    - {at: 4s, client: P, broker: B1, publish: "[class,'A']"}
+timeline: {join: 3s, run: 3s, drain: 10s}
+"""
+
+
+def test_a_message_that_ends_its_circles_late_is_blamed(room: JudgingRoom, tmp_path: Path) -> None:
+    """No broker refuses such a message, and the run ends in quiet."""
+    protocol = protocol_with("forgets for 100 links", tmp_path)
+    assert Kind.CIRCLES in room.judged(load_text(TRIANGLE.replace("PROTOCOL", str(protocol)), "triangle")).kinds
+
+
 BACK_OFF = """
 name: far
 topology: {kind: redundant-tree, tree: star, nodes: 3, replicas: 1, link: {delay: 290598us..352625us, loss: 1%}}
