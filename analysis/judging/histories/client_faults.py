@@ -9,6 +9,8 @@
    its subscriptions have settled again.
 4. A cut shows in the session only once its ends have waited in vain. Where it breaks the session in the end, what was
    sent since the cut began is lost with the stream, and the session counts as broken from then on.
+5. A client may have the name of a broker. Then a record means the client where only clients suffer such a fault, and
+   else the broker, which is what the name means in a scenario.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting, outages, separate_targets
 from analysis.reading.stays import NO_STAYS, Stays
+from record.faults import FaultKind, HealKind
 from topology.sites import Site, site_of_each_client
+
+_OF_CLIENTS_ALONE = frozenset({FaultKind.CRASH, FaultKind.VANISH, FaultKind.MOVE, HealKind.RETURN, HealKind.ARRIVE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +41,17 @@ class ClientFaults:
     @classmethod
     def of(cls, faults: Iterable[OutageEvent], brokers: frozenset[str], sites: Sequence[Site]) -> ClientFaults:
         """Divides the faults of a variant with these sites, each of which is there once for each of its brokers."""
-        targets = {name for site in sites for name in _elements(site, *site.clients)}
-        targets |= {f"{a}-{b}" for site in sites for a, b in _ends(site)}
-        faults = list(faults)
-        return cls(
-            [event for event in faults if event.target not in targets],
-            [event for event in faults if event.target in targets],
-            brokers | {site.name for site in sites},
-        )
+        clients = {client for site in sites for client in site.clients}
+        others = {name for site in sites for name in _elements(site)}
+        others |= {f"{a}-{b}" for site in sites for a, b in _ends(site)}
+        of_overlay: list[OutageEvent] = []
+        of_clients: list[OutageEvent] = []
+        for event in faults:
+            if event.target in clients and (event.target not in brokers or event.kind in _OF_CLIENTS_ALONE):
+                of_clients.append(event._replace(target=_own(event.target)))
+            else:
+                (of_clients if event.target in others else of_overlay).append(event)
+        return cls(of_overlay, of_clients, brokers | {site.name for site in sites})
 
     def client_outages(self) -> list[Outage]:
         """The outages of clients, sites and directions of access links, of each of these by itself."""
@@ -62,7 +70,7 @@ class SessionElements:
         self._stays = stays
 
     def of(self, session: Session) -> Sequence[str]:
-        """The names by which faults of these are recorded."""
+        """The names by which `ClientFaults` has faults of these."""
         node, broker = session
         client = node.partition(" ")[2]
         stays = self._stays.of(client)
@@ -119,7 +127,12 @@ def _begun(down: Outage, faults: Iterable[Outage], back: int, within: int) -> in
 
 
 def _elements(site: Site, *clients: str) -> Sequence[str]:
-    return [site.name, *clients, *(f"{a}->{b}" for a, b in _ends(site))]
+    return [site.name, *map(_own, clients), *(f"{a}->{b}" for a, b in _ends(site))]
+
+
+def _own(client: str) -> str:
+    """The name of a client as an element of its session, which no broker has."""
+    return f"client {client}"
 
 
 def _ends(site: Site) -> Sequence[tuple[str, str]]:

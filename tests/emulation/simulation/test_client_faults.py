@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,28 @@ def test_paused_clients_are_late_and_lose_nothing(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(SiteSession, "freeze", lambda _: None)
     fidelity, _ = judged(tmp_path / "without effect", *faults)
     assert "pause of berlin" in invalid(fidelity)
+
+
+def test_a_fault_of_a_broker_explains_no_break_of_a_client_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = "{at: 3900ms, pause: B2, for: 2s}", "{at: 4s, crash: S3, for: 500ms}"
+    namesake = "{at: 1s, client: B2, broker: B3, id: s, subscribe: '[class,eq,STOCK]'}"
+    monkeypatch.setitem(globals(), "SCENARIO", SCENARIO.replace("S3OTHER", "S3, B2"))
+    _, variant = judged(tmp_path / "as planned", *faults, operations=namesake)
+    assert variant.delivery.verdicts == ["correct"]
+    opened = OpenSessions.over
+    for name in ("crash", "come_back"):
+        original = getattr(OpenSessions, name)
+
+        def all_at_the_site(
+            self: OpenSessions, session: SimulatedSession, original: Callable[..., None] = original
+        ) -> None:
+            access = self.access_links.latest_of("oslo")
+            assert access is not None
+            for one in opened(self, access):
+                original(self, one)
+
+        monkeypatch.setattr(OpenSessions, name, all_at_the_site)
+    _, variant = judged(tmp_path / "with others", *faults, operations=namesake)
+    assert "session broken" in variant.delivery.verdicts

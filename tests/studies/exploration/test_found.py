@@ -70,8 +70,12 @@ timeline: {join: 8s, run: 4s, drain: 1min, withdraw: 1min}
 """
 """An answer that waits behind notifications that a slow reader takes eight seconds for."""
 
+NAMESAKES = SITES.replace("client: S,", "client: B1,").replace("[S]", "[B1]")
+"""A client with the name of a broker that is not its own: a fault of the broker is none of the client's."""
+
 _OF_SITES = {name: SITES.format(faults=faults) for name, faults in SITE_FAULTS.items()}
-FOUND = {"units": UNITS, "slow reader": SLOW_READER, **_OF_SITES}
+_OF_NAMESAKES = {"namesakes": NAMESAKES.format(faults="{at: 11s, stop: B1, for: 900ms}")}
+FOUND = {"units": UNITS, "slow reader": SLOW_READER, **_OF_SITES, **_OF_NAMESAKES}
 
 
 @pytest.mark.parametrize("scenario", FOUND.values(), ids=FOUND)

@@ -13,7 +13,7 @@ ELEMENTS = SessionElements([Site("berlin", "B1", ("S",), LinkProperties(), LinkP
 
 def begins(outages: list[tuple[int, int]], *faults: tuple[int, int]) -> list[int]:
     sessions = {SESSION: [Outage(begin, "", "B1", end) for begin, end in outages]}
-    struck = [Outage(begin, "crash", "S", end) for begin, end in faults]
+    struck = [Outage(begin, "crash", "client S", end) for begin, end in faults]
     return [down.begin for down in begun_with_faults(sessions, struck, ELEMENTS, 30)[SESSION]]
 
 
