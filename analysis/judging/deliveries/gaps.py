@@ -3,13 +3,14 @@
 A publication that a client may get, and did not, is lost after all if one of its subscriptions that match it
 (`analysis.judging.rights.duties`) had started, and either
 
-1. **gap**: a later publication of the publisher reached the client, before that subscription was withdrawn; no outage
-   and no recovery excuses that, only
+1. **gap**: a later publication of the publisher, made at the same broker, reached the client, before that subscription
+   was withdrawn; no outage and no recovery excuses that, only
 2. **session**: the client's session was down between the start and the later publication, which made it start anew; or
 3. **tail**: none came later, and nothing but the start was in doubt.
 
-A subscription had started if an earlier publication of the same publisher reached the client in the same session and
-proves it, or if its start was announced in that session before the publication was made.
+A subscription had started if an earlier publication of the same publisher and broker reached the client in the same
+session and proves it, or if its start was announced in that session before the publication was made. What a publisher
+that moves publishes at another broker comes in a stream of its own, and shows nothing of the former one.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Starts:
     """The first publication of one publisher that proves each subscription started, in each session of its client."""
 
     breaks: SessionBreaks
-    proven: dict[tuple[str, int, int], _Published] = field(default_factory=dict)
-    """The first publication that proves a start, by client, session and subscription."""
+    proven: dict[tuple[str, str | None, int, int], _Published] = field(default_factory=dict)
+    """The first publication that proves a start, by client, the publisher's broker, session and subscription."""
 
     @classmethod
     def of(cls, of_publisher: Iterable[JudgedPublication], breaks: SessionBreaks) -> Starts:
@@ -44,18 +45,19 @@ class Starts:
             for outcome in judged.outcomes:
                 if outcome.proves is not None and outcome.receipts:
                     session = starts.session(outcome.client, outcome.receipts[0].notified)
-                    starts.proven[outcome.client, session, outcome.proves] = _published(judged)
+                    starts.proven[outcome.client, judged.origin, session, outcome.proves] = _published(judged)
         return starts
 
     def session(self, client: str, time: int) -> int:
         """The number of the client's session at a time."""
         return bisect_right(self.breaks.get(client, ()), time)
 
-    def started(self, client: str, duty: Duty, session: int, published: _Published) -> bool:
+    def started(self, client: str, duty: Duty, session: int, judged: JudgedPublication) -> bool:
         """True when the subscription had started in this session before the publication."""
+        published = _published(judged)
         if duty.announced <= published[0] and self.session(client, duty.announced) == session:
             return True
-        return self.proven.get((client, session, duty.subscription), (FOREVER, 0)) < published
+        return self.proven.get((client, judged.origin, session, duty.subscription), (FOREVER, 0)) < published
 
 
 def with_gaps(
@@ -63,13 +65,14 @@ def with_gaps(
 ) -> Iterator[JudgedPublication]:
     """The publications of a publisher, the latest first, with the right `must` where a gap proves it, and with an
     excuse where a lost range was told in its place."""
-    later_arrived: dict[str, int] = {}
+    later_arrived: dict[tuple[str, str | None], int] = {}
     missing = lost_ranges.of_publisher()
     for judged in of_publisher:
         for outcome in judged.outcomes:
-            arrived = later_arrived.get(outcome.client, FOREVER)
+            stream = outcome.client, judged.origin
+            arrived = later_arrived.get(stream, FOREVER)
             if outcome.receipts:
-                later_arrived[outcome.client] = min(arrived, outcome.receipts[0].notified)
+                later_arrived[stream] = min(arrived, outcome.receipts[0].notified)
                 continue
             if outcome.duties:
                 _judge(judged, outcome, arrived, starts)
@@ -78,15 +81,14 @@ def with_gaps(
 
 
 def _judge(judged: JudgedPublication, outcome: PublicationOutcome, later_arrived: int, starts: Starts) -> None:
-    client, published = outcome.client, _published(judged)
-    last_session = starts.session(client, published[0])
+    client = outcome.client
+    last_session = starts.session(client, judged.published or 0)
     for duty in outcome.duties:
-        if later_arrived < duty.withdrawn and starts.started(
-            client, duty, starts.session(client, later_arrived), published
-        ):
+        session = starts.session(client, later_arrived)
+        if later_arrived < duty.withdrawn and starts.started(client, duty, session, judged):
             outcome.right, outcome.cause = Right.MUST, Cause.GAP
             return
-        if duty.due and starts.started(client, duty, last_session, published):
+        if duty.due and starts.started(client, duty, last_session, judged):
             outcome.right, outcome.cause = Right.MUST, Cause.STARTED
             return
 
