@@ -17,7 +17,7 @@ LINES = re.findall(r"^brokerlab conformance --command .*$", PAGE.read_text(encod
 
 
 BEHAVIOUR = "brokerlab conformance --command ./broker --level 1 --row V-2"
-"""What of the second extent finds rest without counters, and so by canaries, which clients may get as well."""
+"""Rows that find rest without counters, by canaries, which clients may get as well."""
 
 
 @pytest.mark.timeout(1800)

@@ -70,12 +70,34 @@ timeline: {join: 8s, run: 4s, drain: 1min, withdraw: 1min}
 """
 """An answer that waits behind notifications that a slow reader takes eight seconds for."""
 
+TWO_STREAMS = """
+name: two-streams
+topology:
+  {kind: redundant-tree, tree: random-tree, nodes: 4, replicas: 2, link: {delay: 12.9ms..346669us, loss: 5%}}
+routing: {protocol: gryphon}
+workload:
+  operations:
+    - {at: 0.4s, client: P2, broker: A, id: a, advertise: "[class,eq,'A'],[x,>=,0],[x,<=,5]"}
+    - {at: 3.1s, client: S1, broker: B, id: s2, subscribe: "[class,eq,'A'],[x,>=,0],[x,<=,5]"}
+    - {at: 12.5s, client: P2, broker: A, publish: "[class,'A'],[x,4]"}
+    - {at: 12.5s, client: P2, broker: A, publish: "[class,'A'],[x,1]"}
+    - {at: 12.5s, client: P2, broker: A, publish: "[class,'A'],[x,5]"}
+    - {at: 12.6s, client: P2, broker: A, publish: "[class,'A'],[x,3]"}
+    - {at: 13.4s, client: P2, broker: A, publish: "[class,'A'],[x,5]"}
+clients: {sites: {site2: {broker: A, clients: [P2], delay: 35.5ms}}}
+timeline: {join: 8s, run: 8s, drain: 10min, withdraw: 10min}
+faults: [{at: join+13.4s, move: site2, to: B}, {at: join+13.6s, kill: B, for: 2.6s}]
+seed: 157014172
+"""
+"""A publisher moves, and its publication at the new broker comes before the last one at the former broker, which the
+crash of the subscriber's broker costs: each broker has a stream of its own."""
+
 NAMESAKES = SITES.replace("client: S,", "client: B1,").replace("[S]", "[B1]")
 """A client with the name of a broker that is not its own: a fault of the broker is none of the client's."""
 
 _OF_SITES = {name: SITES.format(faults=faults) for name, faults in SITE_FAULTS.items()}
 _OF_NAMESAKES = {"namesakes": NAMESAKES.format(faults="{at: 11s, stop: B1, for: 900ms}")}
-FOUND = {"units": UNITS, "slow reader": SLOW_READER, **_OF_SITES, **_OF_NAMESAKES}
+FOUND = {"units": UNITS, "slow reader": SLOW_READER, "two streams": TWO_STREAMS, **_OF_SITES, **_OF_NAMESAKES}
 
 
 @pytest.mark.parametrize("scenario", FOUND.values(), ids=FOUND)
