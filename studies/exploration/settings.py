@@ -29,6 +29,10 @@ _LEAST_WINDOW = 2
 """Messages of the smallest window on longer links."""
 _ALTERED = 0.5
 """Share of the runs with limits, and with options, that are not the scenario's."""
+_HURRIED = 0.5
+"""Share of the runs with composite subscriptions whose detectors wait for late publications for a short time only."""
+_LATENESS = 10, 1_000
+"""Milliseconds of that time: about as long as messages take on links, so that some are later, and some are not."""
 _EACH = 0.5
 """Share of the limits and options that are altered in such a run."""
 
@@ -42,9 +46,11 @@ def drawn_brokers(
     A window of one message is drawn for short links only. Long ones carry so few messages a second then that a run
     takes minutes to rest.
     """
-    if random.random() >= _ALTERED:
-        return {}
     limits: dict[str, Any] = {}
+    if surroundings.composites and random.random() < _HURRIED:
+        limits["detection_lateness"] = f"{magnitude(random, *_LATENESS):.3g}ms"
+    if random.random() >= _ALTERED:
+        return {"limits": limits} if limits else {}
     for name in ("window", "batch"):
         if random.random() < _EACH:
             least = _LEAST_WINDOW if name == "window" and slowest > _SHORT else SMALLEST
@@ -55,8 +61,6 @@ def drawn_brokers(
         limits["reconnect_first"] = f"{magnitude(random, 10, 1_000):.3g}ms"
     if surroundings.composites and random.random() < _EACH:
         limits["detection_window"] = f"{magnitude(random, 100, 10_000):.3g}ms"
-    if surroundings.composites and random.random() < _EACH:
-        limits["detection_lateness"] = f"{magnitude(random, 100, 10_000):.3g}ms"
     if clients is not None and clients.read_slowly and random.random() < _EACH:
         limits["session_queue"] = whole_magnitude(random, *SESSION_QUEUE)
     if surroundings.survives_lost_streams and random.random() < _EACH:
