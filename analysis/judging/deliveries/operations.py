@@ -112,7 +112,7 @@ def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[Operation
     end = _last_judged(variant, history)
     for lifetime in history.lifetimes:
         for issued, answered, verb in _operations(lifetime):
-            until = _answered_by(lifetime, history, issued)
+            until = history.answered_by(lifetime.client, issued + history.settling.of_many(history.joining))
             unanswered = answered is None or answered > until
             if unanswered and until <= end and not _is_explained(lifetime, history, issued, until):
                 after = "" if answered is None else f" for {(answered - issued) / SECOND:.3f} s"
@@ -122,13 +122,6 @@ def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[Operation
                 )
                 late = answered is not None
                 yield OperationDefect(NOT_CONFIRMED, lifetime.client, lifetime.broker or "", issued, detail, late)
-
-
-def _answered_by(lifetime: DeclarationLifetime, history: History, issued: int) -> int:
-    """The time by which the client has the answer to an operation, if nothing fails."""
-    until = issued + history.settling.of_many(history.joining)
-    read = history.unread.caught_up(lifetime.client, until)
-    return max(until, read if read == FOREVER else read + history.settling.within)
 
 
 def _operations(lifetime: DeclarationLifetime) -> Sequence[tuple[int, int | None, str]]:

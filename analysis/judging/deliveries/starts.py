@@ -71,9 +71,7 @@ def _due(lifetime: DeclarationLifetime, made: Standing, history: History, overla
 def _received(lifetime: DeclarationLifetime, history: History, settled: int) -> int:
     """The time by which the client has an announcement that its broker made when the subscription had settled."""
     struck = history.client_struck.get((lifetime.node, lifetime.broker), NONE)
-    received = struck.settled(lifetime.issued, settled)
-    read = history.unread.caught_up(lifetime.client, received)
-    return max(received, read if read == FOREVER else read + history.settling.within)
+    return history.answered_by(lifetime.client, struck.settled(lifetime.issued, settled))
 
 
 def _start(variant: VariantRecord, made: DeclarationLifetime, due: int | None, distances: _Distances) -> Start:

@@ -12,7 +12,7 @@ from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.histories.unread import NOTHING_UNREAD, Unread
-from analysis.reading.intervals import NONE, Intervals
+from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.publication_events import Published
 from analysis.reading.stays import NO_STAYS, Stays
@@ -221,6 +221,12 @@ class History:
         client's session with it broke."""
         gaps = self.session_gaps.get((declared.node, declared.broker), NONE)
         return gaps.overlaps(since, until) or self.restarts.get(declared.broker or "", NONE).overlaps(since, until)
+
+    def answered_by(self, client: str, until: int) -> int:
+        """The time by which a client has an answer that its broker gives by `until`: a slow reader has it a while after
+        it has read what had come to its session before."""
+        read = self.unread.caught_up(client, until)
+        return max(until, read if read == FOREVER else read + self.settling.within)
 
     def session_of_publisher(self, published: Published) -> Session:
         """The session over which a publication came: the driver's, or one of its client's own at a site."""
