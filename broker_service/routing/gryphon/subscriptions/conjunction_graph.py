@@ -42,48 +42,39 @@ class ConjunctionGraph(Generic[Payload]):
 
     def __init__(self, covering: Covering) -> None:
         self._covering = covering
-        self._nodes: dict[bytes, Node[Payload]] = {}
+        self.nodes: dict[bytes, Node[Payload]] = {}
+        """The nodes by their contents; `add` and `remove` alone change it."""
 
     @property
     def effort(self) -> Effort:
         """The effort that is left to the update that goes on."""
         return self._covering.effort
 
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    def __iter__(self) -> Iterator[Node[Payload]]:
-        return iter(self._nodes.values())
-
-    def get(self, body: bytes) -> Node[Payload] | None:
-        """The node of a content."""
-        return self._nodes.get(body)
-
     @property
-    def roots(self) -> list[Node[Payload]]:
-        """Nodes that no other one covers."""
-        return [node for node in self._nodes.values() if not node.parents]
+    def roots(self) -> dict[bytes, Conjunction]:
+        """Conjunctions that no other one covers, by their contents."""
+        return {body: node.conjunction for body, node in self.nodes.items() if not node.parents}
 
     def add(self, conjunction: Conjunction, payload: Payload) -> Node[Payload]:
         """Adds a conjunction that is not there."""
-        nodes = self._nodes
+        nodes = self.nodes
         node = Node(conjunction, payload)
-        below = {other.body for other in self._covering.below(conjunction)}
+        below, above = self._covering.add(conjunction)
         children = [nodes[body] for body in sorted(below) if below.isdisjoint(nodes[body].parents)]
-        self._link_to_parents(node)
+        if above:
+            self._link_to_parents(node, above)
         for child in children:
             for parent in node.parents:
                 if child.parents.pop(parent, None) is not None:
                     del nodes[parent].children[child.conjunction.body]
             _link(node, child)
         nodes[conjunction.body] = node
-        self._covering.add(conjunction)
         return node
 
     def remove(self, node: Node[Payload]) -> None:
         """Removes a node. Those that it covered stay covered by those that covered it."""
         body = node.conjunction.body
-        del self._nodes[body]
+        del self.nodes[body]
         self._covering.remove(node.conjunction)
         for parent in node.parents.values():
             del parent.children[body]
@@ -91,7 +82,7 @@ class ConjunctionGraph(Generic[Payload]):
             had_most = len(child.parents) >= MOST_PARENTS
             del child.parents[body]
             if had_most:
-                self._link_to_parents(child)
+                self._link_to_parents(child, self._covering.above(child.conjunction))
                 continue
             for parent in node.parents.values():
                 if not self._is_between(parent, child):
@@ -101,14 +92,13 @@ class ConjunctionGraph(Generic[Payload]):
         """Conjunctions that are in the graph, those that are covered first: removed in this order, no edges are made
         between them."""
         bodies = {conjunction.body: conjunction for conjunction in conjunctions}
-        edges = {body: [child for child in self._nodes[body].children if child in bodies] for body in bodies}
+        edges = {body: [child for child in self.nodes[body].children if child in bodies] for body in bodies}
         for body in TopologicalSorter(edges).static_order():
             yield bodies[body]
 
-    def _link_to_parents(self, node: Node[Payload]) -> None:
-        """Makes the edges to what covers a node immediately."""
-        nodes = self._nodes
-        above = {other.body for other in self._covering.above(node.conjunction)}
+    def _link_to_parents(self, node: Node[Payload], above: set[bytes]) -> None:
+        """Makes the edges to what covers a node immediately, of all that cover it."""
+        nodes = self.nodes
         for body in sorted(above):
             children = nodes[body].children
             if not self.effort.spend(1 + min(len(children), len(above)) // _EDGES_A_UNIT):

@@ -79,6 +79,13 @@ def _cost(one: Conjunction, other: Conjunction) -> int:
     return _COMPARISON + pairs // _PAIRS_A_UNIT
 
 
+class Related(NamedTuple):
+    """Contents of the conjunctions that one covers, and of those that cover it."""
+
+    below: set[bytes]
+    above: set[bytes]
+
+
 class Covering(ABC):
     """A covering relation over the conjunctions that were added to it."""
 
@@ -86,40 +93,33 @@ class Covering(ABC):
         self.effort = Effort()
 
     @abstractmethod
-    def add(self, conjunction: Conjunction) -> None:
-        """Adds a conjunction that is not there."""
+    def add(self, conjunction: Conjunction) -> Related:
+        """Adds a conjunction that is not there. Returns the others that it covers, and those that cover it."""
 
     @abstractmethod
     def remove(self, conjunction: Conjunction) -> None:
         """Removes a conjunction that is there."""
 
     @abstractmethod
-    def above(self, conjunction: Conjunction) -> list[Conjunction]:
-        """All others that cover a conjunction."""
+    def above(self, conjunction: Conjunction) -> set[bytes]:
+        """Contents of all others that cover a conjunction."""
 
     @abstractmethod
     def is_above(self, general: Conjunction, special: Conjunction) -> bool:
         """True when `conjunctions.is_above` is, of two that were added; false also when no units are left."""
 
-    @abstractmethod
-    def below(self, conjunction: Conjunction) -> list[Conjunction]:
-        """All others that a conjunction covers."""
-
 
 class IdentityCovering(Covering):
     """No conjunction covers a different one."""
 
-    def add(self, conjunction: Conjunction) -> None:
-        pass
+    def add(self, conjunction: Conjunction) -> Related:
+        return Related(set(), set())
 
     def remove(self, conjunction: Conjunction) -> None:
         pass
 
-    def above(self, conjunction: Conjunction) -> list[Conjunction]:
-        return []
-
-    def below(self, conjunction: Conjunction) -> list[Conjunction]:
-        return []
+    def above(self, conjunction: Conjunction) -> set[bytes]:
+        return set()
 
     def is_above(self, general: Conjunction, special: Conjunction) -> bool:
         return False
@@ -163,11 +163,12 @@ class _Traits(NamedTuple):
     hull: Hull | None
     """Hull of a conjunction that some publication matches; None of any other."""
     equalities: Collection[_Equality]
-    narrow: Sequence[str]
-    """Attributes without an equality on which the predicates may leave a single value: one predicate does that only by
-    an upper bound of strings, of which the empty one is the least."""
     attributes: KeysView[str]
     """Attributes that the predicates name, in their order."""
+    keys: tuple[_Key, ...]
+    """Keys of the sets in which the conjunction stands, but for those of its chosen equality."""
+    covering: tuple[_Key, ...]
+    """Keys of sets that hold every conjunction which covers it."""
 
     @classmethod
     def of(cls, subscription: Subscription) -> _Traits:
@@ -177,13 +178,26 @@ class _Traits(NamedTuple):
             if predicate.operator in _EQUALITIES:
                 equalities[_Equality(predicate.attribute, predicate.value)] = None
             by_attribute[predicate.attribute].append(predicate.operator)
-        narrow = [
-            attribute
-            for attribute, operators in by_attribute.items()
-            if _EQUALITIES.isdisjoint(operators) and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
-        ]
-        hull = hull_of(subscription) if satisfiable(subscription) else None
-        return cls(hull, equalities, narrow, by_attribute.keys())
+        keys = [_Key(_Trait.ANY)] if equalities else [_Key(_Trait.ANY), _Key(_Trait.WITHOUT_EQUALITY)]
+        covering = [_Key(_Trait.WITHOUT_EQUALITY)]
+        for equality in equalities:
+            keys.append(_Key(_Trait.EQUALITY, *equality))
+            covering.append(_Key(_Trait.CHOSEN_EQUALITY, *equality))
+        for attribute, operators in by_attribute.items():
+            keys.append(_Key(_Trait.ATTRIBUTE, attribute))
+            if _is_narrow(operators):
+                keys.append(_Key(_Trait.NARROW, attribute))
+                covering.append(_Key(_Trait.CHOSEN_ATTRIBUTE, attribute))
+        if satisfiable(subscription):
+            return cls(hull_of(subscription), equalities, by_attribute.keys(), tuple(keys), tuple(covering))
+        keys.append(_Key(_Trait.UNSATISFIABLE))
+        return cls(None, equalities, by_attribute.keys(), tuple(keys), (_Key(_Trait.ANY),))
+
+
+def _is_narrow(operators: Sequence[Operator]) -> bool:
+    """True when predicates on an attribute, without an equality, may leave a single value: one predicate does that only
+    by an upper bound of strings, of which the empty one is the least."""
+    return _EQUALITIES.isdisjoint(operators) and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
 
 
 _traits_of = lru_cache(maxsize=_KEPT)(_Traits.of)
@@ -201,16 +215,25 @@ class ExactCovering(Covering):
         """Keys of the sets in which each conjunction stands."""
         self._hulls: dict[bytes, Hull] = {}
         """Hulls of the conjunctions that some publication matches."""
-        self._looked_at: tuple[Conjunction, _Traits] | None = None
-        """The conjunction whose traits were asked for last, with them, because an update asks several times."""
 
-    def add(self, conjunction: Conjunction) -> None:
-        traits = self._traits(conjunction)
+    def add(self, conjunction: Conjunction) -> Related:
+        body, traits, hulls = conjunction.body, _traits(conjunction), self._hulls
+        below = {
+            other.body
+            for other in self._candidates(conjunction, self._may_be_covered(traits))
+            if self._is_above(conjunction, traits.hull, other, hulls.get(other.body))
+        }
+        related = Related(below, self._above(conjunction, traits))
         if traits.hull is not None:
-            self._hulls[conjunction.body] = traits.hull
-        self._keys[conjunction.body] = keys = self._keys_of(traits)
+            hulls[body] = traits.hull
+        keys = traits.keys
+        if traits.equalities:  # one is chosen that few others have
+            chosen = self._rarest(reversed(list(traits.equalities)))
+            keys += (_Key(_Trait.CHOSEN_EQUALITY, *chosen), _Key(_Trait.CHOSEN_ATTRIBUTE, chosen.attribute))
+        self._keys[body] = keys
         for key in keys:
-            self._sets.setdefault(key, {})[conjunction.body] = conjunction
+            self._sets.setdefault(key, {})[body] = conjunction
+        return related
 
     def remove(self, conjunction: Conjunction) -> None:
         for key in self._keys.pop(conjunction.body):
@@ -220,27 +243,22 @@ class ExactCovering(Covering):
                 del self._sets[key]
         self._hulls.pop(conjunction.body, None)
 
-    def above(self, conjunction: Conjunction) -> list[Conjunction]:
-        traits, hulls = self._traits(conjunction), self._hulls
-        return [
-            other
-            for other in self._candidates(conjunction, self._may_cover(traits))
-            if self._is_above(other, hulls.get(other.body), conjunction, traits.hull)
-        ]
-
-    def below(self, conjunction: Conjunction) -> list[Conjunction]:
-        traits, hulls = self._traits(conjunction), self._hulls
-        return [
-            other
-            for other in self._candidates(conjunction, self._may_be_covered(traits))
-            if self._is_above(conjunction, traits.hull, other, hulls.get(other.body))
-        ]
+    def above(self, conjunction: Conjunction) -> set[bytes]:
+        return self._above(conjunction, _traits(conjunction))
 
     def is_above(self, general: Conjunction, special: Conjunction) -> bool:
         hulls = self._hulls
         return self.effort.spend(1) and self._is_above(
             general, hulls.get(general.body), special, hulls.get(special.body)
         )
+
+    def _above(self, conjunction: Conjunction, traits: _Traits) -> set[bytes]:
+        hulls = self._hulls
+        return {
+            other.body
+            for other in self._candidates(conjunction, traits.covering)
+            if self._is_above(other, hulls.get(other.body), conjunction, traits.hull)
+        }
 
     def _is_above(self, general: Conjunction, upper: Hull | None, special: Conjunction, lower: Hull | None) -> bool:
         """True when `is_above` is, of two with their hulls; None is the hull of a conjunction that no publication
@@ -254,28 +272,17 @@ class ExactCovering(Covering):
                 return general.body < special.body or not lower.contains(upper)
         return self.effort.spend(_cost(general, special)) and is_above(general, special)
 
-    def _traits(self, conjunction: Conjunction) -> _Traits:
-        looked_at = self._looked_at
-        if looked_at is None or looked_at[0] is not conjunction:
-            known = _traits_of if len(conjunction.body) <= _SMALL else _Traits.of
-            looked_at = self._looked_at = (conjunction, known(conjunction.subscription))
-        return looked_at[1]
-
-    def _candidates(self, conjunction: Conjunction, sets: Iterable[Bodies]) -> Iterator[Conjunction]:
-        """The members of all sets but the conjunction itself, as many as there are units for, each once."""
+    def _candidates(self, conjunction: Conjunction, keys: Iterable[_Key]) -> Iterator[Conjunction]:
+        """Members of all sets with these keys but the conjunction itself, as many as there are units for, each once."""
         effort, found = self.effort, {conjunction.body}
-        for bodies in sets:
-            for body, other in bodies.items():
+        for key in keys:
+            for body, other in self._sets.get(key, _NONE).items():
                 if effort.left <= 0:
                     return
                 effort.left -= 1 + len(other.subscription.predicates) // _PREDICATES_A_UNIT
                 if body not in found:
                     found.add(body)
                     yield other
-
-    def _with(self, trait: _Trait, attribute: str = "", value: Value = "") -> Bodies:
-        """The conjunctions with a trait."""
-        return self._sets.get(_Key(trait, attribute, value), _NONE)
 
     def _rarest(self, equalities: Iterable[_Equality]) -> _Equality:
         """The first of these that fewest conjunctions have."""
@@ -286,39 +293,20 @@ class ExactCovering(Covering):
                 rarest, few = equality, number
         return rarest
 
-    def _keys_of(self, traits: _Traits) -> tuple[_Key, ...]:
-        """The keys of the sets for a conjunction. One equality is chosen of those that it has, one that few others
-        have."""
-        keys = [_Key(_Trait.ANY)]
-        if traits.hull is None:
-            keys.append(_Key(_Trait.UNSATISFIABLE))
-        if not traits.equalities:
-            keys.append(_Key(_Trait.WITHOUT_EQUALITY))
-        else:
-            chosen = self._rarest(reversed(list(traits.equalities)))
-            keys += (_Key(_Trait.CHOSEN_EQUALITY, *chosen), _Key(_Trait.CHOSEN_ATTRIBUTE, chosen.attribute))
-        keys += [_Key(_Trait.EQUALITY, *equality) for equality in traits.equalities]
-        keys += [_Key(_Trait.NARROW, attribute) for attribute in traits.narrow]
-        keys += [_Key(_Trait.ATTRIBUTE, attribute) for attribute in traits.attributes]
-        return tuple(keys)
-
-    def _may_cover(self, traits: _Traits) -> Iterable[Bodies]:
-        """Sets that hold every conjunction which covers one with these traits."""
-        if traits.hull is None:
-            return (self._with(_Trait.ANY),)
-        keys = [_Key(_Trait.WITHOUT_EQUALITY)]
-        keys += [_Key(_Trait.CHOSEN_EQUALITY, *equality) for equality in traits.equalities]
-        keys += [_Key(_Trait.CHOSEN_ATTRIBUTE, attribute) for attribute in traits.narrow]
-        return [self._sets[key] for key in keys if key in self._sets]
-
-    def _may_be_covered(self, traits: _Traits) -> Iterable[Bodies]:
-        """Sets that hold every conjunction which one with these traits covers."""
-        unsatisfiable = self._with(_Trait.UNSATISFIABLE)
+    def _may_be_covered(self, traits: _Traits) -> tuple[_Key, ...]:
+        """Keys of sets that hold every conjunction which one with these traits covers."""
         if traits.equalities:
             rarest = self._rarest(traits.equalities)
-            return self._with(_Trait.EQUALITY, *rarest), self._with(_Trait.NARROW, rarest.attribute), unsatisfiable
+            equality, narrow = _Key(_Trait.EQUALITY, *rarest), _Key(_Trait.NARROW, rarest.attribute)
+            return equality, narrow, _Key(_Trait.UNSATISFIABLE)
         # Every publication has a class, so that a predicate on it can hold for conjunctions that do not name it.
         attributes = traits.attributes - {CLASS}
         if not attributes:
-            return (self._with(_Trait.ANY),)
-        return min((self._with(_Trait.ATTRIBUTE, name) for name in sorted(attributes)), key=len), unsatisfiable
+            return (_Key(_Trait.ANY),)
+        keys = [_Key(_Trait.ATTRIBUTE, name) for name in sorted(attributes)]
+        return min(keys, key=lambda key: len(self._sets.get(key, _NONE))), _Key(_Trait.UNSATISFIABLE)
+
+
+def _traits(conjunction: Conjunction) -> _Traits:
+    known = _traits_of if len(conjunction.body) <= _SMALL else _Traits.of
+    return known(conjunction.subscription)

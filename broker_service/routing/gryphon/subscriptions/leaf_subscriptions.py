@@ -97,17 +97,16 @@ class LeafSubscriptions(Generic[Subscriber]):
         withdrawn = self._conjunctions.pop(subscriber)
         self._effort.grant(0, len(withdrawn))
         for conjunction in withdrawn:
-            node = self._graph.get(conjunction.body)
-            assert node is not None
+            node = self._graph.nodes[conjunction.body]
             del node.payload.subscribers[subscriber]
             if not node.payload.subscribers:
                 self._graph.remove(node)
 
     def flush(self) -> LeafChange | None:
         """Ends a batch; the change to announce, or None when there is none."""
-        roots = {node.conjunction.body: node.conjunction for node in self._graph.roots}
-        added = tuple(root for body, root in roots.items() if body not in self._announced)
-        removed = tuple(root for root in self._announced if root.body not in roots)
+        roots, announced = self._graph.roots, self._announced.by_body
+        added = tuple([root for body, root in roots.items() if body not in announced])
+        removed = tuple([root for body, root in announced.items() if body not in roots])
         begun, self._begun = self._begun, False
         if not (added or removed or begun):
             return None
@@ -118,11 +117,13 @@ class LeafSubscriptions(Generic[Subscriber]):
         return LeafChange(self._clock.advance(), added, removed)
 
     def _join(self, conjunction: Conjunction, subscriber: Subscriber) -> VirtualTime:
-        node = self._graph.get(conjunction.body)
+        node = self._graph.nodes.get(conjunction.body)
         if node is None:
-            node = self._graph.add(conjunction, _Standing(self._clock.time))
-            node.payload.start = min((other.payload.start for other in self._covering(node)), default=self._clock.time)
-            self._begun |= node.payload.start == self._clock.time
+            now = self._clock.time
+            node = self._graph.add(conjunction, _Standing(now))
+            if node.parents or node.children:
+                node.payload.start = min([other.payload.start for other in self._covering(node)], default=now)
+            self._begun |= node.payload.start == now
         node.payload.subscribers[subscriber] = None
         return node.payload.start
 

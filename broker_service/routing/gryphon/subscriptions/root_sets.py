@@ -61,8 +61,8 @@ class RootSets:
         """The roots that this broker announces to each direction."""
         self._effort = covering.effort
         self._graph: ConjunctionGraph[_Sources] = ConjunctionGraph(covering)
-        self._touched: dict[bytes, Conjunction] = {}
-        """Conjunctions whose directions may have changed since `update` began."""
+        self._touched: dict[bytes, Node[_Sources]] = {}
+        """Nodes whose directions may have changed since `update` began; those that were removed have no source."""
 
     @property
     def graph(self) -> ConjunctionGraph[_Sources]:
@@ -77,26 +77,26 @@ class RootSets:
         added, removed = tuple(added), tuple(removed)
         self._effort.grant(len(added), len(removed))
         leaving = [conjunction for conjunction in removed if received.remove(conjunction.body)]
-        for conjunction in tuple(self._graph.bottom_up(leaving)):
-            self._leave(conjunction, source)
+        if leaving:
+            for conjunction in tuple(self._graph.bottom_up(leaving)):
+                self._leave(conjunction, source)
         for conjunction in added:
             if received.add(conjunction):
                 self._join(conjunction, source)
         return {direction: self._settle(direction) for direction in self.announced}
 
     def _join(self, conjunction: Conjunction, source: NodeNumber) -> None:
-        node = self._graph.get(conjunction.body)
+        node = self._graph.nodes.get(conjunction.body)
         if node is None:
             node = self._graph.add(conjunction, _Sources())
         node.payload.own[source] = None
-        self._touched[conjunction.body] = conjunction
+        self._touched[conjunction.body] = node
         self._pass_down([node, *node.children.values()])
 
     def _leave(self, conjunction: Conjunction, source: NodeNumber) -> None:
-        node = self._graph.get(conjunction.body)
-        assert node is not None
+        node = self._graph.nodes[conjunction.body]
         del node.payload.own[source]
-        self._touched[conjunction.body] = conjunction
+        self._touched[conjunction.body] = node
         children = list(node.children.values())
         if not node.payload.own:
             self._graph.remove(node)
@@ -112,7 +112,7 @@ class RootSets:
             inherited = _inherited(node)
             if inherited != node.payload.inherited:
                 node.payload.inherited = inherited
-                self._touched[node.conjunction.body] = node.conjunction
+                self._touched[node.conjunction.body] = node
                 further = [child for body, child in node.children.items() if body not in awaited]
                 waiting.extend(further)
                 awaited.update(child.conjunction.body for child in further)
@@ -121,20 +121,17 @@ class RootSets:
         """Brings the set that is announced to a direction in line with the graph."""
         announced = self.announced[direction]
         added, removed = [], []
-        for body, conjunction in self._touched.items():
-            if self._is_root(body, direction):
-                if announced.add(conjunction):
-                    added.append(conjunction)
+        for body, node in self._touched.items():
+            if self._is_root(node, direction):
+                if announced.add(node.conjunction):
+                    added.append(node.conjunction)
             elif announced.remove(body):
-                removed.append(conjunction)
+                removed.append(node.conjunction)
         return Difference(tuple(added), tuple(removed))
 
-    def _is_root(self, body: bytes, direction: NodeNumber) -> bool:
-        node = self._graph.get(body)
-        if node is None:
-            return False
-        sources = node.payload
-        return sources.inherited in (None, direction) and sources.own.keys() != {direction}
+    def _is_root(self, node: Node[_Sources], direction: NodeNumber) -> bool:
+        own, inherited = node.payload.own, node.payload.inherited
+        return bool(own) and inherited in (None, direction) and own.keys() != {direction}
 
 
 def _inherited(node: Node[_Sources]) -> Inherited:

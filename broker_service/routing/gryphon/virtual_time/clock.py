@@ -23,20 +23,16 @@ class VirtualClock:
 
     def __init__(self, incarnation: int = 1) -> None:
         """`incarnation` is that of the leaf's broker, from 1. The first time of the first one is 1."""
-        self._time = ((incarnation - 1) << TICKS_BITS) + 1
-
-    @property
-    def time(self) -> VirtualTime:
-        """The present time, at which subscriptions start that nothing covers."""
-        return self._time
+        self.time: VirtualTime = ((incarnation - 1) << TICKS_BITS) + 1
+        """The present time, at which subscriptions start that nothing covers; `advance` alone changes it."""
 
     @property
     def announced(self) -> VirtualTime:
         """Time of the latest change; in the first incarnation, 0 when there was none."""
-        return self._time - 1
+        return self.time - 1
 
     def advance(self) -> VirtualTime:
         """Ends the present tick, and returns it."""
-        ended = self._time
-        self._time += 1
+        ended = self.time
+        self.time += 1
         return ended

@@ -182,9 +182,9 @@ class TakesVectorsBeforeRoots(Propagation):
 
 
 class HasOneRootSetForAllDirections(RootSets):
-    def _is_root(self, body: bytes, direction: int) -> bool:
-        node = self._graph.get(body)
-        return node is not None and not node.parents and node.payload.own.keys() != {direction}
+    def _is_root(self, node: Node[Any], direction: int) -> bool:
+        own = node.payload.own
+        return bool(own) and not node.parents and own.keys() != {direction}
 
 
 class UncoversNothing(RootSets):
@@ -195,7 +195,7 @@ class UncoversNothing(RootSets):
 class StartsWithTheFirstConjunction(LeafSubscriptions[str]):
     def subscribe(self, subscriber: str, conjunctions: Sequence[Conjunction]) -> int:  # type: ignore[override]
         super().subscribe(subscriber, conjunctions)
-        starts = [self.graph.get(each.body) for each in conjunctions]
+        starts = [self.graph.nodes.get(each.body) for each in conjunctions]
         self._starts[subscriber] = min(node.payload.start for node in starts if node is not None)
         return self._starts[subscriber]
 

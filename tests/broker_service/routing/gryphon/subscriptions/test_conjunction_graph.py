@@ -36,7 +36,7 @@ def graph_after(
     graph: ConjunctionGraph[None] = ConjunctionGraph(made())
     standing: dict[bytes, Conjunction] = {}
     for adds, each in done:
-        node = graph.get(each.body)
+        node = graph.nodes.get(each.body)
         if adds and node is None:
             graph.add(each, None)
             standing[each.body] = each
@@ -61,22 +61,22 @@ def test_edges_join_what_covers_with_what_it_covers_and_nothing_lies_between(
         for upper, lower in above
         if not any((upper, other) in above and (other, lower) in above for other in standing)
     }
-    assert {(node.conjunction.body, child) for node in graph for child in node.children} == immediate
-    assert {(parent, node.conjunction.body) for node in graph for parent in node.parents} == immediate
-    assert {root.conjunction.body for root in graph.roots} == standing.keys() - {lower for _, lower in above}
+    assert {(node.conjunction.body, child) for node in graph.nodes.values() for child in node.children} == immediate
+    assert {(parent, node.conjunction.body) for node in graph.nodes.values() for parent in node.parents} == immediate
+    assert graph.roots.keys() == standing.keys() - {lower for _, lower in above}
 
 
 @given(operations)
 def test_roots_are_the_same_in_whatever_order_conjunctions_came(done: list[tuple[bool, Conjunction]]) -> None:
     graph, standing = graph_after(done, ExactCovering)
     anew, _ = graph_after([(True, standing[body]) for body in sorted(standing)], ExactCovering)
-    assert {root.conjunction.body for root in graph.roots} == {root.conjunction.body for root in anew.roots}
+    assert graph.roots.keys() == anew.roots.keys()
 
 
 @given(operations)
 def test_by_identity_all_conjunctions_are_roots(done: list[tuple[bool, Conjunction]]) -> None:
     graph, standing = graph_after(done, IdentityCovering)
-    assert {root.conjunction.body for root in graph.roots} == standing.keys()
+    assert graph.roots.keys() == standing.keys()
 
 
 @given(conjunctions, conjunctions)
@@ -167,7 +167,7 @@ def test_a_conjunction_with_more_parents_than_are_kept_is_covered_by_the_others_
     for each in sorted(above, key=lambda each: each.body):
         graph.effort.grant(0, 1)
         assert 1 <= len(covered.parents) <= MOST_PARENTS
-        node = graph.get(each.body)
+        node = graph.nodes.get(each.body)
         assert node is not None
         graph.remove(node)
     assert not covered.parents

@@ -27,7 +27,7 @@ def test_examples_1_and_2() -> None:
     assert subscriptions.subscribe("s1", [IBM]) == 1
     assert subscriptions.flush() == LeafChange(1, (IBM,), ())
     assert subscriptions.subscribe("s2", [EXPENSIVE_IBM, T, MSFT]) == 2
-    starts = {node.conjunction.body: node.payload.start for node in subscriptions.graph}
+    starts = {node.conjunction.body: node.payload.start for node in subscriptions.graph.nodes.values()}
     assert starts == {IBM.body: 1, EXPENSIVE_IBM.body: 1, T.body: 2, MSFT.body: 2}
     assert subscriptions.flush() == LeafChange(2, (T, MSFT), ())
     assert subscriptions.first_start == 1
@@ -107,7 +107,7 @@ def test_whoever_has_the_changes_up_to_a_time_covers_what_began_by_then(
             if subscriptions.start(subscriber) <= time:
                 for member in members:
                     assert any(covers(root.subscription, member.subscription) for root in roots.values())
-        for node in subscriptions.graph:
+        for node in subscriptions.graph.nodes.values():
             assert all(parent.payload.start >= node.payload.start for parent in node.parents.values())
         if number % 2:
             assert all(subscriptions.start(subscriber) <= time for subscriber in standing)

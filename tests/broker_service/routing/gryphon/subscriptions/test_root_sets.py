@@ -70,4 +70,4 @@ def test_each_direction_is_announced_the_roots_of_all_other_sources(
             assert announced[direction] == roots
     for source in SOURCES:
         sets.update(source, [], list(received[source].values()))
-    assert len(sets.graph) == 0
+    assert not sets.graph.nodes
