@@ -22,12 +22,12 @@ from broker_service.messages import (
     StreamPosition,
 )
 from broker_service.routing.common.decoding import (
+    DispatchingRouter,
     decode_advertisement,
     decode_subscription,
     encode_header,
     header_decoder,
 )
-from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.declaration import ConformanceRow, Protocol
 from broker_service.routing.interface import (

@@ -93,7 +93,7 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_LINKS}.session.LinkSession.handle", "calls the core when it is served"),
             Step(f"{_NEIGHBOURS}.receive", "counts it, and disturbs it on request"),
             Step(f"{_NEIGHBOURS}._route", "logs it"),
-            Step(f"{_ROUTING}.common.dispatch.DispatchingRouter.receive", "calls the kind's receiver", "_receivers"),
+            Step(f"{_ROUTING}.common.decoding.DispatchingRouter.receive", "calls the kind's receiver", "_receivers"),
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
             Step(f"{_ACTIONS}._deliver", "makes an event for each session", "ClientEvent"),
             Step("broker_service.core.session.Session.put", "queues the event", "on_waiting"),

@@ -31,8 +31,7 @@ from broker_service.routing.cbf.sums import Change, CoveringSum, Entry, Identica
 from broker_service.routing.cbf.table import Advertised, ForwardingTable, Found
 from broker_service.routing.cbf.tree import decode_neighbours
 from broker_service.routing.common.contents import content_of
-from broker_service.routing.common.decoding import decode_subscription
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import DispatchingRouter, decode_subscription
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.common.tables import AdvertisementTable
 from broker_service.routing.interface import (

@@ -33,7 +33,7 @@ from broker_service.routing.channelization.messages import (
 )
 from broker_service.routing.channelization.options import ChannelizationOptions
 from broker_service.routing.channelization.plan import Place, read_partition, read_plan
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import DispatchingRouter
 from broker_service.routing.interface import (
     Action,
     Actions,

@@ -1,1 +1,1 @@
-"""Parts that routing protocols share: identifiers, decoding, dispatch, tables, reconciliation, congestion, meshes."""
+"""Parts that routing protocols share: identifiers, reading of messages, tables, reconciliation, congestion, meshes."""

@@ -1,15 +1,21 @@
-"""Decoding of what neighbours send. Whatever cannot be decoded raises `MalformedMessageError`."""
+"""Reading of neighbours' messages: their dispatch by kind, and the decoding of their headers and bodies.
+
+Whatever cannot be read raises `MalformedMessageError`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
 from broker_service.language import Advertisement, ContentError, Subscription, wire
-from broker_service.routing.interface import MalformedMessageError
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.interface import Actions, MalformedMessageError, Router
+
+Receiver = Callable[[BrokerId, Message], Actions]
 
 _Header = TypeVar("_Header")
 
@@ -19,6 +25,20 @@ encode_header: Callable[[Any], bytes] = msgspec.msgpack.Encoder().encode
 MOST_HEADER_BYTES: Final = 1 << 24
 """Bytes of a header that has no bound of its own: all that the clients of one broker may declare by default. Processes
 take no frame that is as long."""
+
+
+class DispatchingRouter(Router):
+    """A router with one receiver for each kind of message; messages of all other kinds are malformed."""
+
+    def __init__(self, receivers: Mapping[Kind, Receiver]) -> None:
+        self._receivers = dict.fromkeys(Kind, _refuse) | dict(receivers)
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._receivers[message.kind](neighbour, message)
+
+
+def _refuse(neighbour: BrokerId, message: Message) -> Actions:
+    raise MalformedMessageError(f"the protocol has no messages of kind {message.kind.word}")
 
 
 @overload

@@ -274,8 +274,9 @@ class GryphonRouter(Router, KeepsStreams, StoresValues, HoldsPublishers):
         if self._raise_given():
             self._stored_version = self._state.version
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
-        if settled := self._propagation.dissemination.take_settled_time():
-            actions = [*actions, *self._clients.announce_starts(settled)]
+        dissemination = self._propagation.dissemination
+        if dissemination.settled_time:
+            actions = [*actions, *self._clients.announce_starts(dissemination.take_settled_time())]
         return self._detours.carried(actions) if self._detours.open else actions
 
     def _reached(self, neighbour: BrokerId, incarnation: int) -> list[Action]:

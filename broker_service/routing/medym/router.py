@@ -31,7 +31,7 @@ from functools import partial
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import DispatchingRouter
 from broker_service.routing.interface import (
     Action,
     Actions,

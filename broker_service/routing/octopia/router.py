@@ -41,8 +41,12 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.common.decoding import decode_advertisement, decode_subscription, encode_header
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import (
+    DispatchingRouter,
+    decode_advertisement,
+    decode_subscription,
+    encode_header,
+)
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.interface import Actions, MalformedMessageError, RouterContext, Send, SetTimer, TimerKey

@@ -34,8 +34,7 @@ from typing import Final
 from broker_service.language import Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.common.decoding import decode_subscription
-from broker_service.routing.common.dispatch import DispatchingRouter, Receiver
+from broker_service.routing.common.decoding import DispatchingRouter, Receiver, decode_subscription
 from broker_service.routing.common.identifiers import split_id
 from broker_service.routing.common.recognition import FORGOTTEN, RecognisedPublications
 from broker_service.routing.interface import (

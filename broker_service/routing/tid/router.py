@@ -36,8 +36,7 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StampedPublication
 from broker_service.routing.common.bounds import MOST_TREES
-from broker_service.routing.common.decoding import encode_header, header_decoder
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import DispatchingRouter, encode_header, header_decoder
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.interface import (

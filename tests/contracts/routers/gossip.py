@@ -20,7 +20,7 @@ import msgspec
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import DispatchingRouter
 from broker_service.routing.interface import Actions, Deliver, Matcher, RouterContext, Send
 from broker_service.routing.options import ProtocolOptions
 from record.promises import Completeness, Promises

@@ -32,8 +32,7 @@ import msgspec
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import MOST_IN_DOUBT, BrokerId, ClientId, Kind, Message, StreamPosition
-from broker_service.routing.common.decoding import encode_header, header_decoder
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.decoding import DispatchingRouter, encode_header, header_decoder
 from broker_service.routing.interface import (
     Action,
     Actions,

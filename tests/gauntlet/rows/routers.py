@@ -127,7 +127,11 @@ def tid_sends_no_copy_to_the_last_of_its_next_hops() -> None:
 
 @AREA.row(scenarios.TID_FIXED, LOST)
 def tid_notifies_only_the_first_client_of_a_list() -> None:
-    around(TidPublications, "_subscribers", lambda original, self, groups: original(self, groups)[:1])
+    def receive(original, self, neighbour, message):
+        actions = original(self, neighbour, message)
+        return [Deliver(one.clients[:1], one.message) if isinstance(one, Deliver) else one for one in actions]
+
+    around(TidPublications, "receive", receive)
 
 
 @AREA.row(scenarios.TID_FIXED, LOST)

@@ -262,7 +262,7 @@ class AnnouncesStartsAtOnce(GryphonRouter):
     """Announces starts at the end of the batch, before others know of the subscription."""
 
     def _completed(self, actions: Actions) -> Actions:
-        self._propagation.dissemination._settled_time = MOST_TIME
+        self._propagation.dissemination.settled_time = MOST_TIME
         return super()._completed(actions)
 
 
@@ -271,16 +271,12 @@ class AnnouncesOldStartsAtOnce(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
+        self._greatest = 0
+
+    def _completed(self, actions: Actions) -> Actions:
         dissemination = self._propagation.dissemination
-        original = dissemination.take_settled_time
-        greatest = 0
-
-        def take_settled_time() -> int:
-            nonlocal greatest
-            greatest = max(greatest, original())
-            return greatest
-
-        dissemination.take_settled_time = take_settled_time  # type: ignore[method-assign]
+        self._greatest = dissemination.settled_time = max(self._greatest, dissemination.settled_time)
+        return super()._completed(actions)
 
 
 class ForgetsThoseThatComeUp(GryphonRouter):
@@ -305,14 +301,15 @@ class AcknowledgesNewsAtOnce(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        self._propagation.parties.receivers = lambda _: ()  # type: ignore[method-assign]
+        parties = self._propagation.parties
+        self._others, parties.receivers = parties.receivers, dict.fromkeys(parties.receivers, ())
 
     def _handle(self, neighbour: BrokerId, control: Any) -> Actions:
         parties = self._propagation.parties
         if not isinstance(control, Addition | Change) or neighbour in self._view.peers:
             return super()._handle(neighbour, control)
-        others, actions = parties.others(neighbour), list(super()._handle(neighbour, control))
-        for party in others:
+        actions = list(super()._handle(neighbour, control))
+        for party in self._others[neighbour]:
             actions += parties.owe(party, {control.leaf: control.time})
         return actions
 

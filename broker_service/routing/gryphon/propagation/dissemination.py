@@ -41,6 +41,8 @@ class Request:
     any more."""
     needed: Vector
     parties: tuple[Party, ...]
+    known: bool = False
+    """True once this broker has the news, which it keeps."""
 
 
 class Dissemination:
@@ -70,7 +72,7 @@ class Dissemination:
         self._own: Request | None = None
         """The latest news of the own leaf, until they have settled; the parties that have acknowledged these have
         acknowledged all before."""
-        self._settled_time: VirtualTime = 0
+        self.settled_time: VirtualTime = 0
         """The greatest time of the own leaf that has settled and was not taken; 0 when there is none."""
 
     @property
@@ -95,12 +97,12 @@ class Dissemination:
         greatest = max((time for time in times if time <= announced and time not in awaited), default=0)
         if not greatest:
             return []
-        self.request(Request("", {leaf: greatest}, self._parties.others("")))
+        self.request(Request("", {leaf: greatest}, self._parties.all))
         return self.evaluate()
 
     def take_settled_time(self) -> VirtualTime:
         """The greatest time of the own leaf that has settled since this was asked last; 0 when none has."""
-        time, self._settled_time = self._settled_time, 0
+        time, self.settled_time = self.settled_time, 0
         return time
 
     def link_up(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
@@ -139,15 +141,17 @@ class Dissemination:
         actions: list[Action] = []
         waiting = []
         for request in self._requests:
-            if not dominates(self._known, request.needed):
-                waiting.append(request)
-                continue
+            if not request.known:
+                request.known = dominates(self._known, request.needed)
+                if not request.known:
+                    waiting.append(request)
+                    continue
             lacking = [party for party in request.parties if not self._advance(party, request, actions)]
             is_own = self._view.leaf in request.needed
             if lacking or (is_own and self._holds_back(request)):
                 waiting.append(request)
             elif is_own:
-                self._settled_time = max(self._settled_time, request.needed[self._view.leaf])
+                self.settled_time = max(self.settled_time, request.needed[self._view.leaf])
                 if request is self._own:
                     self._own = None
             elif request.requester:

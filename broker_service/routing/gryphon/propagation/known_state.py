@@ -58,6 +58,12 @@ class KnownState:
         self._observe(source, added, removed)
         return self.roots.update(source, added, removed)
 
+    def advance(self, leaf: Leaf, time: VirtualTime) -> None:
+        """Raises the element of a leaf to a time if it is below."""
+        if self.known.get(leaf, 0) < time:
+            self.known[leaf] = time
+            self.version += 1
+
     def raise_to(self, known: Vector) -> None:
         """Raises V_b to a vector where it is below."""
         if raise_to(self.known, known):

@@ -13,7 +13,7 @@ fails, or does not answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId, Kind, Message
@@ -131,16 +131,14 @@ class Parties:
         self._is_up = is_up
         self._round_trip = round_trip
         self._now = now
-
-    def others(self, neighbour: BrokerId) -> tuple[Party, ...]:
-        """All parties but the node of a neighbour."""
-        node = self._view.node_of.get(neighbour)
-        nodes = [Party(other) for other in self._view.members if other != node]
-        return (*nodes, *(Party(leaf) for leaf in self._view.peers.values()))
-
-    def receivers(self, neighbour: BrokerId) -> tuple[Party, ...]:
-        """The parties that this broker passes news of a neighbour on to (rule 1 of `dissemination`)."""
-        return () if neighbour in self._view.peers else self.others(neighbour)
+        nodes, peers = [Party(node) for node in view.members], [Party(leaf) for leaf in view.peers.values()]
+        self.all = (*nodes, *peers)
+        """The neighbouring nodes and the brokers of the own node, which get news of the own leaf."""
+        self.receivers: Mapping[BrokerId, tuple[Party, ...]] = dict.fromkeys(view.peers, ()) | {
+            neighbour: tuple(party for party in self.all if party.node != node)
+            for neighbour, node in view.node_of.items()
+        }
+        """Parties to which this broker passes on news of each neighbour (rule 1 of `dissemination`)."""
 
     def candidates(self, party: Party) -> Iterable[BrokerId]:
         """The brokers of a party."""

@@ -107,18 +107,18 @@ class Propagation:
     def announce(self, change: LeafChange) -> Actions:
         """Propagates a change of the broker's own leaf."""
         view = self._view
-        base = part_of(self.state.known, (view.leaf,))
-        added = tuple(each.body for each in change.added)
+        added = tuple([each.body for each in change.added])
         news: News
         if change.removed:
-            removed = tuple(each.body for each in change.removed)
+            base = part_of(self.state.known, (view.leaf,))
+            removed = tuple([each.body for each in change.removed])
             fingerprint = self.state.roots.received[view.leaf].fingerprint
             news = Change(view.leaf, view.leaf, change.time, added, removed, encode_vector(base), fingerprint)
         else:
             news = Addition(view.leaf, view.leaf, change.time, added)
-        parties = self.parties.others("")
+        parties = self.parties.all
         actions = self._apply(news, change.added, change.removed, parties)
-        self.dissemination.request(Request("", {view.leaf: change.time}, parties))
+        self.dissemination.request(Request("", {view.leaf: change.time}, parties, known=True))
         return [*actions, *self.dissemination.evaluate()]
 
     def receive(self, neighbour: BrokerId, control: Control) -> Actions:
@@ -175,14 +175,15 @@ class Propagation:
         removed = [decode_conjunction(body) for body in news.removed] if isinstance(news, Change) else []
         base = _vector_behind(self._view, news.source, news.base) if isinstance(news, Change) else {}
         needed = {news.leaf: news.time}
-        parties = self.parties.receivers(neighbour)
+        parties = self.parties.receivers[neighbour]
         actions: list[Action] = []
-        if not dominates(self.state.known, needed):
-            if self.state.applies(news, base):
+        known = self.state.known.get(news.leaf, 0) >= news.time
+        if not known:
+            if known := self.state.applies(news, base):
                 actions += self._apply(news, added, removed, parties)
             else:
                 actions += self._asking.ask(news.source, needed, neighbour)
-        self.dissemination.request(Request(neighbour, needed, parties))
+        self.dissemination.request(Request(neighbour, needed, parties, known))
         return [*actions, *self.dissemination.evaluate()]
 
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
@@ -193,7 +194,7 @@ class Propagation:
             actions = self._asking.ask(offer.source, needed, neighbour)
         elif offer.source in self.state.overstated and self.state.takes(offer.source, needed):
             actions = self._asking.renew(offer.source, neighbour)
-        self.dissemination.request(Request(neighbour, needed, self.parties.receivers(neighbour)))
+        self.dissemination.request(Request(neighbour, needed, self.parties.receivers[neighbour]))
         return [*actions, *self.dissemination.evaluate()]
 
     def _receive_ask(self, neighbour: BrokerId, ask: Ask) -> Actions:
@@ -259,27 +260,29 @@ class Propagation:
         nodes = [party.node for party in parties if party.node in self._view.members]
         fingerprints = {node: self.state.roots.announced[node].fingerprint for node in nodes}
         differences = self.state.update(news.source, added, removed)
-        self.state.raise_to({news.leaf: news.time})
+        self.state.advance(news.leaf, news.time)
         actions: list[Action] = []
         for party in parties:
-            if party.node in fingerprints:
-                base = part_of(self.state.known, self._view.before[party.node])
-                if former is None:
-                    base.pop(news.leaf, None)
-                else:
-                    base[news.leaf] = former
-                passed = self._own_change(news, differences[party.node], base, fingerprints[party.node])
-            else:
-                passed = news
+            passed, node = news, party.node
+            if node in fingerprints:
+                passed = self._own_change(news, differences[node], node, former, fingerprints[node])
             actions += self.parties.pass_on(party, passed)
         return [*actions, *self._asking.end()] if self._asking.wanted else actions
 
-    def _own_change(self, news: News, difference: Difference, base: Vector, fingerprint: int) -> News:
-        """The change of this broker's roots in one direction that a change of a source makes."""
-        added = tuple(each.body for each in difference.added)
+    def _own_change(
+        self, news: News, difference: Difference, node: NodeNumber, former: VirtualTime | None, fingerprint: int
+    ) -> News:
+        """The change of this broker's roots for one node that a change of a source makes. Before it, the roots had this
+        fingerprint, and the source's leaf a former time, if any."""
+        added = tuple([each.body for each in difference.added])
         if isinstance(news, Addition) and not difference.removed and set(added) == set(news.added):
             return Addition(self._view.node, news.leaf, news.time, added)
-        removed = tuple(each.body for each in difference.removed)
+        removed = tuple([each.body for each in difference.removed])
+        base = part_of(self.state.known, self._view.before[node])
+        if former is None:
+            base.pop(news.leaf, None)
+        else:
+            base[news.leaf] = former
         return Change(self._view.node, news.leaf, news.time, added, removed, encode_vector(base), fingerprint)
 
     def _note_exactness(self, state: State) -> list[Action]:
