@@ -39,7 +39,10 @@ def equality(predicate: Predicate) -> Access | None:
 
 def remaining_predicates(subscription: Subscription, access: Access) -> tuple[Predicate, ...]:
     """The predicates that are left to check of a subscription found by this path."""
-    return tuple([predicate for predicate in subscription.predicates if equality(predicate) != access])
+    attribute, value = access
+    if value is None:
+        return subscription.predicates
+    return tuple([each for each in subscription.predicates if each.attribute != attribute or equality(each) != access])
 
 
 _attribute_of = attrgetter("attribute")
@@ -53,8 +56,9 @@ class AccessStatistics:
     def __init__(self) -> None:
         self._carriers: dict[Access, int] = {}
 
-    def add(self, subscription: Subscription) -> Access:
-        """Counts a subscription and returns the path by which to find it: the first of those that are about the rarest.
+    def add(self, subscription: Subscription) -> tuple[Access, tuple[Predicate, ...]]:
+        """Counts a subscription. Returns the path by which to find it, and the predicates that are left to check then:
+        the path is the first of those that are about the rarest.
 
         Only the magnitude counts: five buckets of equal size serve worse than one, which can be divided better.
         """
@@ -67,7 +71,7 @@ class AccessStatistics:
             magnitude = carriers[path].bit_length()
             if magnitude < least:
                 best, least = path, magnitude
-        return best
+        return best, remaining_predicates(subscription, best)
 
     def remove(self, subscription: Subscription) -> None:
         """Undo the counting of `add`."""

@@ -45,9 +45,8 @@ class Bucket(Generic[K]):
         """True when the bucket has a member."""
         return bool(self._singles or self._tree)
 
-    def add(self, key: K, subscription: Subscription) -> None:
-        """Adds a subscription whose key is not in the bucket yet."""
-        remaining = remaining_predicates(subscription, self.access)
+    def add(self, key: K, remaining: tuple[Predicate, ...]) -> None:
+        """Adds a subscription whose key is not in the bucket yet, by the predicates that are left to check of it."""
         if self._tree is not None:
             self._tree.add(key, remaining)
             return
@@ -111,12 +110,12 @@ class MatchIndex(Generic[K]):
         """Adds a subscription under a key; it replaces a former subscription under an equal key."""
         if key in self._entries:
             self.remove(key)
-        access = self._statistics.add(subscription)
+        access, remaining = self._statistics.add(subscription)
         buckets = self._buckets.setdefault(access.attribute, {})
         bucket = buckets.get(access.value)
         if bucket is None:
             bucket = buckets[access.value] = Bucket(access, self._tuning)
-        bucket.add(key, subscription)
+        bucket.add(key, remaining)
         self._entries[key] = _Entry(subscription, bucket)
 
     def remove(self, key: K) -> None:

@@ -103,4 +103,7 @@ class EventQueue:
 
     def following(self) -> int | None:
         """The time of the next call; None when none is left."""
-        return min((heap[0][0] for heap in (self._work, self._background) if heap), default=None)
+        work, background = self._work, self._background
+        if work and background:
+            return min(work[0][0], background[0][0])
+        return work[0][0] if work else background[0][0] if background else None

@@ -75,8 +75,11 @@ class OwnStatus:
             self._decisions.forget()
         if load or location:
             self.changed = self._present()
+        unmeasured = list(self._locations.unmeasured(self._links))
+        if not unmeasured:
+            return []
         message = control_message(self._broker, Bundle(()))
-        return [Send(neighbour, message) for neighbour in self._locations.unmeasured(self._links)]
+        return [Send(neighbour, message) for neighbour in unmeasured]
 
     def present(self) -> Status | None:
         """The status as others need it now; None where they use none."""

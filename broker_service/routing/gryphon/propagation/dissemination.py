@@ -22,7 +22,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Settled
-from broker_service.routing.gryphon.propagation.parties import Exchanges, Parties, send
+from broker_service.routing.gryphon.propagation.parties import Exchanges, Parties, Standing, send
 from broker_service.routing.gryphon.timer_keys import GiveUp, Party
 from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, dominates, encode_vector
@@ -161,12 +161,12 @@ class Dissemination:
 
     def _advance(self, party: Party, request: Request, actions: list[Action]) -> bool:
         """Has a party sent what it lacks of a request; true when it lacks nothing, or is given up."""
-        exchanges = self._exchanges
-        if dominates(exchanges[party].acknowledged, request.needed):
+        standing = self._exchanges.standing(party, request.needed)
+        if standing is Standing.ACKNOWLEDGED:
             return True
         if not self._parties.target(party):
             return not any(broker in self._lost for broker in self._parties.candidates(party))
-        if not exchanges.is_owed(party, request.needed):
+        if standing is Standing.LACKING:
             actions += self._parties.owe(party, request.needed)
         return False
 

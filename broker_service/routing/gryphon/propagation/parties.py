@@ -13,6 +13,7 @@ fails, or does not answer.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -35,6 +36,15 @@ from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
 
 _SHARE = 0.125
 """Weight of the latest measurement in the mean of a party's times, as that of round trips in TCP."""
+
+
+class Standing(enum.Enum):
+    """Stages of a party's progress with a vector."""
+
+    ACKNOWLEDGED = enum.auto()
+    OWED = enum.auto()
+    """All that the party has not acknowledged is on the way."""
+    LACKING = enum.auto()
 
 
 @dataclass(slots=True)
@@ -64,13 +74,15 @@ class Exchanges(dict[Party, Exchange]):
         exchange = self[party] = Exchange()
         return exchange
 
-    def is_owed(self, party: Party, needed: Vector) -> bool:
-        """True when what a party has not acknowledged of a vector is on the way."""
-        exchange = self[party]
+    def standing(self, party: Party, needed: Vector) -> Standing:
+        """Progress of a party with a vector."""
+        exchange, standing = self[party], Standing.ACKNOWLEDGED
         for leaf, time in needed.items():
-            if exchange.acknowledged.get(leaf, 0) < time and exchange.owed.get(leaf, 0) < time:
-                return False
-        return True
+            if exchange.acknowledged.get(leaf, 0) < time:
+                if exchange.owed.get(leaf, 0) < time:
+                    return Standing.LACKING
+                standing = Standing.OWED
+        return standing
 
     def owe(self, party: Party, needed: Vector, now: float, round_trip: float) -> float:
         """Notes that a vector is on the way to a party, with a round trip of these seconds; returns the seconds after

@@ -113,11 +113,13 @@ class Relay:
         """Takes all waiting announcements, in bundles with the neighbours that they go to."""
         waiting, upwards = self.waiting, self._upwards
         self.waiting, self._upwards = [], []
-        above, others = self._parent, sorted(self.neighbours - {self._parent})
-        receivers = [(others, waiting)]
-        if above is not None and above in self.neighbours:
-            receivers.insert(0, ([above], upwards))
-        return [Addressed(servers, bundle) for servers, those in receivers if servers for bundle in bundled(those)]
+        above, neighbours = self._parent, self.neighbours
+        addressed: list[Addressed] = []
+        if upwards and above is not None and above in neighbours:
+            addressed += [Addressed([above], bundle) for bundle in bundled(upwards)]
+        if others := sorted(neighbours - {above}):
+            addressed += [Addressed(others, bundle) for bundle in bundled(waiting)]
+        return addressed
 
 
 def bundled(announcements: Iterable[Announcement]) -> list[Bundle]:
@@ -264,10 +266,11 @@ class Announcing:
             return False
         change = self._exchange.own.announce()
         status, self._status.changed = self._status.changed, None
-        if not (change.added or change.withdrawn or status is not None):
+        if change.added or change.withdrawn:
+            self._exchange.announced(change)
+        elif status is None:
             return False
         self._announced += 1
-        self._exchange.announced(change)
         version = Version(self._context.incarnation, self._announced)
         self._relay.add(Change(self._number, version, change.added, change.withdrawn, status), self._number)
         return True

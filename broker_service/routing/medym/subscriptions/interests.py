@@ -53,8 +53,8 @@ class OwnSum:
         """The changes since the call before, which are announced now."""
         clients, announced = self._clients, self._announced
         touched, self.touched = self.touched, {}
-        added = tuple(key for key in touched if key in clients and key not in announced)
-        withdrawn = tuple(key for key in touched if key in announced and key not in clients)
+        added = tuple([key for key in touched if key in clients and key not in announced])
+        withdrawn = tuple([key for key in touched if key in announced and key not in clients])
         announced.update(dict.fromkeys(added))
         for subscription in withdrawn:
             del announced[subscription]
