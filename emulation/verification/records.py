@@ -232,7 +232,7 @@ def _disturbed(asked: Disturbing, records: RecordReader) -> Finding:
         edge = fates[HELD]
         if not low - edge <= fates[fate] <= high + edge:
             wrong.append(f"{fates[fate]} of {came} messages were {fate} instead of {low} to {high}")
-    wrong += _fates_without_effect(asked, lines, records.read(target))
+    wrong += _fates_without_effect(asked, lines, records)
     if wrong:
         return replace(asked.finding, wrong=", ".join(wrong))
     if not fates and (1 - wanted.lose - wanted.repeat - wanted.hold) ** came > _ENOUGH:
@@ -240,18 +240,27 @@ def _disturbed(asked: Disturbing, records: RecordReader) -> Finding:
     return asked.finding
 
 
-def _fates_without_effect(asked: Disturbing, lines: Sequence[_Line], log: Sequence[_Line]) -> Iterator[str]:
+def _fates_without_effect(asked: Disturbing, lines: Sequence[_Line], records: RecordReader) -> Iterator[str]:
     """Fates that most of the messages that had them did not suffer.
 
-    Messages without an id are left out, because several of them may have their turn at one time. Their number is held
-    to what was asked for, as that of all others is.
+    Messages without an id are left out, because several of them may have their turn at one time, and so are those that
+    were sent more than once, because another copy may have come beside the disturbed one. Their number is held to what
+    was asked for, as that of all others is.
     """
+    source, target = asked.direction.source, asked.direction.target
+    sent = Counter(
+        (line.id, line.kind) for line in records.read(source) if (line.event, line.peer) == (Event.SENT, target)
+    )
     turns: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)
-    for line in log:
-        if line.event == Event.RECEIVED and line.peer == asked.direction.source:
+    for line in records.read(target):
+        if line.event == Event.RECEIVED and line.peer == source:
             turns[line.id, line.kind].append(line.time)
     untouched: Counter[str] = Counter()
-    disturbed = [line for line in lines if line.event == Event.DISTURBED and line.text is not None and line.id]
+    disturbed = [
+        line
+        for line in lines
+        if line.event == Event.DISTURBED and line.text is not None and line.id and sent[line.id, line.kind] <= 1
+    ]
     for line in disturbed:
         times = turns[line.id, line.kind]
         soon = bisect.bisect_right(times, line.time + _AT_ONCE) - bisect.bisect_left(times, line.time)

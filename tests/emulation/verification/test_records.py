@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from broker_service.config import Disturbance
-from broker_service.core.disturber import LOST
+from broker_service.core.disturber import HELD, LOST
 from emulation.verification.findings import Disturbing, Finding, Question, Serving, ServingAgain, StreamReset
 from emulation.verification.records import answers
 from record.files import log_file
@@ -90,6 +90,23 @@ def test_only_messages_with_identity_can_have_escaped_their_fate(tmp_path: Path,
     asked = Disturbing(
         finding=_FINDING, direction=LinkDirection("B1", "B2"), disturbance=Disturbance(lose=0.01), begin=SECOND,
         end=2 * SECOND, sampled=False,
+    )  # fmt: skip
+    assert _answer(asked, tmp_path).wrong == wrong
+
+
+@pytest.mark.parametrize(("copies", "wrong"), [(1, "1 of 1 messages that were held back by the log were not"), (2, "")])
+def test_a_copy_that_comes_beside_a_message_that_is_held_back_is_not_taken_for_it(
+    tmp_path: Path, copies: int, wrong: str
+) -> None:
+    """A publication that is asked for on two ways is sent again twice, at one time."""
+    fate = {"time": 1500 * MILLISECOND, "event": Event.DISTURBED, "id": "P:1", "kind": "publish", "peer": "B1"}
+    others = [_served(1000 + number, f"P:{number + 2}") for number in range(100)]
+    _log(tmp_path, "B1", [_sent(1500 - _DELAY, "P:1")] * copies)
+    held = {**fate, "text": HELD, "duration": 50 * MILLISECOND}
+    _log(tmp_path, "B2", [*others, held, _served(1500, "P:1"), _served(1550, "P:1")])
+    asked = Disturbing(
+        finding=_FINDING, direction=LinkDirection("B1", "B2"), disturbance=Disturbance(hold=0.01, held_for=0.05),
+        begin=SECOND, end=2 * SECOND, sampled=False,
     )  # fmt: skip
     assert _answer(asked, tmp_path).wrong == wrong
 
