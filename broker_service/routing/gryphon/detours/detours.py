@@ -77,11 +77,12 @@ class Detours:
         """True when a neighbour can be reached, over its link or a detour."""
         return self.links[neighbour].up or neighbour in self.open
 
-    def round_trip(self, neighbour: BrokerId) -> float:
-        """Seconds to a neighbour and back, as far as is known; over a detour twice those of its first part."""
+    def round_trip(self, neighbour: BrokerId) -> float | None:
+        """Seconds to a neighbour and back, over a detour twice those of its first part; None before they are known."""
         if self.links[neighbour].up or neighbour not in self.open:
-            return self.links[neighbour].round_trip or 0.0
-        return 2 * self.round_trip(self.open[neighbour].over)
+            return self.links[neighbour].round_trip
+        first = self.round_trip(self.open[neighbour].over)
+        return None if first is None else 2 * first
 
     def carried(self, actions: Actions) -> Actions:
         """Actions whose messages to the other ends of detours are wrapped."""

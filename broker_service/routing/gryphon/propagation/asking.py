@@ -15,7 +15,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Ask
-from broker_service.routing.gryphon.propagation.parties import send
+from broker_service.routing.gryphon.propagation.parties import expected, send
 from broker_service.routing.gryphon.timer_keys import AskAgain
 from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, dominates, raise_to
@@ -51,7 +51,7 @@ class Asking:
         *,
         ask_after: float,
         is_up: Callable[[BrokerId], bool],
-        round_trip: Callable[[BrokerId], float],
+        round_trip: Callable[[BrokerId], float | None],
     ) -> None:
         """`known` is the broker's V_b, a live view; `ask_after` is in seconds, the wait besides round trips."""
         self._view = view
@@ -123,6 +123,6 @@ class Asking:
         return [CancelTimer(AskAgain(source)) for source in reached]
 
     def _send(self, source: NodeNumber, wanted: _Wanted, neighbour: BrokerId) -> list[Action]:
-        wait = (self._ask_after + 2 * self._round_trip(neighbour)) * (1 << wanted.unanswered)
+        wait = (self._ask_after + 2 * expected(self._round_trip(neighbour))) * (1 << wanted.unanswered)
         wanted.unanswered = min(wanted.unanswered + 1, _MOST_DOUBLINGS)
         return [send(neighbour, Ask(source)), SetTimer(AskAgain(source), wait, awaited=True)]

@@ -5,7 +5,8 @@ has just come up. An exchange ends when the party has acknowledged all it is owe
 which the sender repeats its offer, to the next member where there are several. The first wait is `again` and twice the
 time that the party took lately, but at least twice the round trip to the broker that is sent to, because offers that
 cannot have been answered yet would fill a link with a small window, and hold up the states that are asked for. Each
-further wait is twice as long as the one before, up to `last`.
+further wait is twice as long as the one before, up to `last`. The end of a link that was dialled knows no round trip
+before the answer to its first frame has come, and assumes one.
 
 A party is sent what it lacks through one of its brokers that can be reached. Another one is chosen when that broker
 fails, or does not answer.
@@ -36,6 +37,9 @@ from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
 
 _SHARE = 0.125
 """Weight of the latest measurement in the mean of a party's times, as that of round trips in TCP."""
+_UNMEASURED = 0.5
+"""Seconds of a round trip that has not been measured: twice as long is the first timeout of TCP (rule 2.1 of RFC
+6298)."""
 
 
 class Standing(enum.Enum):
@@ -84,13 +88,13 @@ class Exchanges(dict[Party, Exchange]):
                 standing = Standing.OWED
         return standing
 
-    def owe(self, party: Party, needed: Vector, now: float, round_trip: float) -> float:
+    def owe(self, party: Party, needed: Vector, now: float, round_trip: float | None) -> float:
         """Notes that a vector is on the way to a party, with a round trip of these seconds; returns the seconds after
         which to repeat it."""
         exchange = self[party]
         if not exchange.owed:
             exchange.began = now
-            exchange.wait = self._again + 2 * max(exchange.usual, round_trip)
+            exchange.wait = self._again + 2 * max(exchange.usual, expected(round_trip))
             exchange.owed.update(needed)
         else:
             raise_to(exchange.owed, needed)
@@ -132,11 +136,11 @@ class Parties:
         exchanges: Exchanges,
         *,
         is_up: Callable[[BrokerId], bool],
-        round_trip: Callable[[BrokerId], float],
+        round_trip: Callable[[BrokerId], float | None],
         now: Callable[[], float],
     ) -> None:
         """`known` is the broker's V_b, a live view; `is_up` tells whether a neighbour can be reached, and `round_trip`
-        in how many seconds."""
+        in how many seconds, once that is known."""
         self._view = view
         self._known = known
         self._exchanges = exchanges
@@ -251,6 +255,11 @@ class Parties:
         return [
             send(target, Offer(source, encode_vector(part_of(self._known, view.behind[source])))) for source in sources
         ]
+
+
+def expected(round_trip: float | None) -> float:
+    """Seconds that a message and its answer take, as far as is known."""
+    return _UNMEASURED if round_trip is None else round_trip
 
 
 def send(neighbour: BrokerId, control: Control) -> Send:

@@ -86,12 +86,12 @@ class Propagation:
         *,
         ask_after: float,
         is_up: Callable[[BrokerId], bool],
-        round_trip: Callable[[BrokerId], float],
+        round_trip: Callable[[BrokerId], float | None],
         now: Callable[[], float],
         require_room: Callable[[int], None],
     ) -> None:
         """`ask_after` is in seconds, the wait for a state besides round trips; `is_up` tells whether a neighbour can be
-        reached, and `round_trip` in how many seconds. `require_room` is that of `RouterContext`."""
+        reached, and `round_trip` in how many seconds, once that is known. `require_room` is that of `RouterContext`."""
         self._view = view
         self.state = state
         self._ask_after = ask_after
@@ -303,7 +303,9 @@ class Propagation:
 
     def _lost_after(self) -> float:
         """Seconds in which a detour to a neighbour is found over those that can be reached, if there is one."""
-        slowest = max((self._round_trip(broker) for broker in self._view.leaves if self._is_up(broker)), default=0.0)
+        slowest = max(
+            (self._round_trip(broker) or 0.0 for broker in self._view.leaves if self._is_up(broker)), default=0.0
+        )
         return _GIVEN_UP_AFTER * (self._ask_after + slowest)
 
     def _remind(self, neighbour: BrokerId, source: NodeNumber) -> Actions:
