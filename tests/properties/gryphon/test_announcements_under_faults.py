@@ -1,7 +1,8 @@
 """Starts are announced in time where a fault makes that slow, and the verdict names those that never are.
 
 Each bound was seen to fail: without the round trip in `Exchanges.owe`, offers fill the window of two messages after the
-crash, and without the one that it assumes at first, where the restarted broker has a subscription as well; where the judge leaves out faults of clients, it blames the frozen one's broker.
+crash, and without the one that it assumes at first, where the restarted broker has a subscription as well; where the
+judge leaves out faults of clients, it blames the frozen one's broker.
 """
 
 from __future__ import annotations
@@ -17,29 +18,30 @@ UNANNOUNCED = "start not announced"
 _STOCKS = "[class,eq,'STOCK']"
 
 
-AFTER_A_CRASH = (2, "386ms", "", 2, "{at: join+1s, kill: B, for: 9s}")
+AFTER_A_CRASH = (2, "386ms", "", "window: 2", "{at: join+1s, kill: B, for: 9s}")
 AFTER_A_CRASH_WITH_A_SUBSCRIBER = (
     2,
     "386ms",
     "    - {at: 1s, client: T, broker: B, id: t, subscribe: \"[class,eq,'B']\"}",
-    2,
+    "window: 2",
     "{at: join+0s, kill: B, for: 10s}",
 )
 OF_A_FROZEN_CLIENT = (
     4,
     "79.2ms",
     "clients: {sites: {site: {broker: A, delay: 144us, clients: [S]}}}",
-    128,
+    "window: 128",
     "{at: join+1.01s, pause: S, for: 7.8s}",
 )
-OVER_A_DAMAGED_LINK = (2, "327ms", "", 128, "{at: join+1s, corrupt: A-B, share: 50%, for: 6s}")
+OVER_A_DAMAGED_LINK = (2, "327ms", "", "window: 128", "{at: join+1s, corrupt: A-B, share: 50%, for: 6s}")
 SLOW = pytest.mark.parametrize(
-    "parts", [AFTER_A_CRASH, AFTER_A_CRASH_WITH_A_SUBSCRIBER, OF_A_FROZEN_CLIENT, OVER_A_DAMAGED_LINK]
+    "parts",
+    [AFTER_A_CRASH, AFTER_A_CRASH_WITH_A_SUBSCRIBER, OF_A_FROZEN_CLIENT, OVER_A_DAMAGED_LINK],
 )
-Parts = tuple[int, str, str, int, str]
+Parts = tuple[int, str, str, str, str]
 
 
-def _scenario(nodes: int, delay: str, more: str, window: int, fault: str) -> str:
+def _scenario(nodes: int, delay: str, more: str, limits: str, fault: str) -> str:
     """A scenario in which S subscribes at A when the fault begins, or just before."""
     return "\n".join(
         [
@@ -50,7 +52,7 @@ def _scenario(nodes: int, delay: str, more: str, window: int, fault: str) -> str
             "  operations:",
             "    - {at: 1s, client: S, broker: A, id: s, subscribe: \"[class,eq,'STOCK']\"}",
             more,
-            f"brokers: {{limits: {{window: {window}}}}}",
+            f"brokers: {{limits: {{{limits}}}}}",
             "timeline: {join: 3s, run: 60s, drain: 60s}",
             f"faults: [{fault}]",
             "seed: 6",

@@ -6,7 +6,9 @@ which the sender repeats its offer, to the next member where there are several. 
 time that the party took lately, but at least twice the round trip to the broker that is sent to, because offers that
 cannot have been answered yet would fill a link with a small window, and hold up the states that are asked for. Each
 further wait is twice as long as the one before, up to `last`. The end of a link that was dialled knows no round trip
-before the answer to its first frame has come, and assumes one.
+before the answer to its first frame has come, and assumes one. An acknowledgement that ends an exchange answers the
+latest news or offer that is at least a round trip old: counted from the first one, further news and messages that got
+lost would make each later exchange wait.
 
 A party is sent what it lacks through one of its brokers that can be reached. Another one is chosen when that broker
 fails, or does not answer.
@@ -59,7 +61,12 @@ class Exchange:
     owed: dict[Leaf, VirtualTime] = field(default_factory=dict)
     """On the way; empty when all is acknowledged."""
     target: BrokerId = ""
-    began: float = 0.0
+    sent: float = 0.0
+    """The time of the latest news or offer."""
+    former: float = 0.0
+    """The time of the one before, if the latest is a repetition."""
+    round_trip: float = 0.0
+    """Seconds to the broker of the latest one and back."""
     wait: float = 0.0
     """Seconds until the next repetition."""
     usual: float = 0.0
@@ -92,17 +99,20 @@ class Exchanges(dict[Party, Exchange]):
         """Notes that a vector is on the way to a party, with a round trip of these seconds; returns the seconds after
         which to repeat it."""
         exchange = self[party]
+        exchange.sent = exchange.former = now
+        exchange.round_trip = expected(round_trip)
         if not exchange.owed:
-            exchange.began = now
-            exchange.wait = self._again + 2 * max(exchange.usual, expected(round_trip))
+            exchange.wait = self._again + 2 * max(exchange.usual, exchange.round_trip)
             exchange.owed.update(needed)
         else:
             raise_to(exchange.owed, needed)
         return exchange.wait
 
-    def repeat(self, party: Party) -> float:
+    def repeat(self, party: Party, now: float, round_trip: float | None) -> float:
         """Notes that an offer is repeated; returns the seconds after which to repeat it once more."""
         exchange = self[party]
+        exchange.former, exchange.sent = exchange.sent, now
+        exchange.round_trip = expected(round_trip)
         exchange.wait = min(2 * exchange.wait, self._last)
         return exchange.wait
 
@@ -112,7 +122,9 @@ class Exchanges(dict[Party, Exchange]):
         raise_to(exchange.acknowledged, known)
         if not exchange.owed or not dominates(exchange.acknowledged, exchange.owed):
             return False
-        took = now - exchange.began
+        took = now - exchange.sent
+        if took < exchange.round_trip:
+            took = now - exchange.former
         exchange.usual += _SHARE * (took - exchange.usual) if exchange.usual else took
         exchange.owed.clear()
         return True
@@ -202,7 +214,8 @@ class Parties:
         if not target:
             self._exchanges.suspend(party)
             return []
-        return [*self._offers(party, target), SetTimer(party, self._exchanges.repeat(party), awaited=True)]
+        wait = self._exchanges.repeat(party, self._now(), self._round_trip(target))
+        return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
 
     def acknowledged(self, neighbour: BrokerId, node: NodeNumber, known: Vector) -> list[Action]:
         """A neighbour has acknowledged a vector, for itself and for its node."""
