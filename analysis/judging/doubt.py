@@ -14,9 +14,9 @@ class Doubt(StrEnum):
 
     CUT_SHORT = "the run was interrupted while it was on its way"
     """It is not judged then."""
-    OWN_BROKER = "{origin}, its publisher's broker, failed before it had accepted it"
-    SESSION = "its publisher's session with {origin} was down or settling"
-    SUBSCRIBER = "{broker}, its subscriber's broker, its session, or every way to it was down or settling"
+    OWN_BROKER = "published at {origin}, which failed before it had accepted it"
+    SESSION = "published while the session with {origin} was down or settling"
+    SUBSCRIBER = "for clients of {broker} while {broker}, their session or every way there was down or settling"
     """A session settles from its return until what its clients have declared again has spread."""
 
     def in_words(self, origin: str | None, broker: str | None) -> str:
