@@ -11,12 +11,12 @@ from analysis.run_files.soundness import require_own_directory
 from record.files import REPORT, replace_file
 
 
-def build_report(directory: Path) -> Path:
+def build_report(directory: Path, processes: int = 1) -> Path:
     """Writes `report/index.html` of an analysed run, and its worst journeys beside it, and returns the page's path.
 
-    Raises `RunDirectoryError`.
+    What takes long is done by so many processes, by default by this one alone. Raises `RunDirectoryError`.
     """
-    data = read_report_data(directory)
+    data = read_report_data(directory, processes)
     target = data.directory / REPORT
     require_own_directory(target.parent)
     target.parent.mkdir(exist_ok=True)
@@ -26,7 +26,7 @@ def build_report(directory: Path) -> Path:
     return target
 
 
-def build_joint_report(directories: Sequence[Path], target: Path) -> None:
-    """Writes one page for several analysed runs. Raises `RunDirectoryError`, `OSError`."""
-    runs = [read_report_data(directory) for directory in directories]
+def build_joint_report(directories: Sequence[Path], target: Path, processes: int = 1) -> None:
+    """Writes one page for several analysed runs, with so many processes. Raises `RunDirectoryError`, `OSError`."""
+    runs = [read_report_data(directory, processes) for directory in directories]
     replace_file(target, render_several(runs, target).encode())

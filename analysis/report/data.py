@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +36,7 @@ from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, 
 from record.errors import RunDirectoryError
 from record.fidelity import VariantFidelity
 from record.files import LOGS, MANIFEST, RESULTS, SUMMARY, TWIN
+from record.forked_calls import called_beside
 from record.load import Load
 from record.manifest import Manifest
 from topology.model import Overlay
@@ -129,8 +131,8 @@ class ReportData:
         return [variant.name for variant in self.summary.variants]
 
 
-def read_report_data(directory: Path) -> ReportData:
-    """Reads a run directory. Raises `RunDirectoryError` naming what is missing or wrong."""
+def read_report_data(directory: Path, processes: int = 1) -> ReportData:
+    """Reads a run directory, with so many processes. Raises `RunDirectoryError` naming what is missing or wrong."""
     run = open_run(directory)
     results = run.results
     summary = read_summary(directory)
@@ -141,6 +143,9 @@ def read_report_data(directory: Path) -> ReportData:
             f"{directory}: {SUMMARY} is of other variants than {MANIFEST}; `brokerlab analyze {directory}` makes it "
             "anew"
         )
+    with called_beside(partial(_replayed, directory), "the replay", processes) as replayed:
+        notable = read_notable(run, summary, processes)
+        replay = replayed()
     judged = with_audit(run.fidelity, summary)
     return ReportData(
         directory=directory,
@@ -167,13 +172,13 @@ def read_report_data(directory: Path) -> ReportData:
         buffers=_of_some_runs(results, BufferSize),
         connectivity=sorted(read_table(results, Connectivity), key=lambda row: row.second),
         degrees=sorted(read_table(results, DegreeOverTime), key=lambda row: row.second),
-        replayed=_replayed(directory),
+        replayed=replay,
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
         delay_penalties=read_delay_penalties(results, run.overlays, names),
         group_rates=read_group_rates(results, run.manifest, phases),
         percentiles=read_percentiles(run),
-        notable=read_notable(run, summary),
+        notable=notable,
         planned_loads=read_loads(directory),
         twin=_read_twin(directory),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Defect
 from analysis.tables.summary import Example, Summary
 from analysis.trace import Rate, Told, Wanted, WorstJourneys, choose_worst, draw_worst, follow, read_records
+from record.forked_calls import results_of
 
 MOST_DEFECTS = 200
 """Defects of a variant that are listed."""
@@ -77,8 +79,8 @@ class Notable:
         return [found for found in self.slowest if found.wanted.variant == variant]
 
 
-def read_notable(run: RunDirectory, summary: Summary) -> Notable:
-    """Reads tables, and the logs once."""
+def read_notable(run: RunDirectory, summary: Summary, processes: int = 1) -> Notable:
+    """Reads tables, and the logs once; so many processes draw the worst journeys."""
     with open_tables([run.path]) as tables:
         defects = list(_defects(tables))
         slowest = list(_slowest(tables))
@@ -99,7 +101,10 @@ def read_notable(run: RunDirectory, summary: Summary) -> Notable:
         chosen[journey.variant].add(journey.publication)
     read = read_records(run, chosen)
     followed = follow(run, read, told)
-    drawn = [draw_worst(run, found, read[found.variant.name], summary) for found in worst if found.publications]
+    draws = [
+        partial(draw_worst, run, found, read[found.variant.name], summary) for found in worst if found.publications
+    ]
+    drawn = results_of(draws, "the worst journeys of variant", processes)
     return Notable(defects, slowest, followed.journeys, followed.rates, drawn)
 
 

@@ -25,7 +25,7 @@ from command_line.commands.analyze import analysed
 from command_line.commands.answers import Answer
 from command_line.commands.live import LivePage, live_page
 from command_line.commands.progress import shown_progress
-from command_line.commands.run_engines import RunEngine
+from command_line.commands.run_engines import RunEngine, processes_here
 from command_line.commands.twin import make_twin
 from command_line.commands.verdicts import (
     exit_code,
@@ -278,7 +278,7 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
         summary = analyze(outcome.directory, request.engine, show_stage, request.events)
         if request.report:
             show_stage("drawing the report")
-            page = build_report(outcome.directory)
+            page = build_report(outcome.directory, processes_here())
     judged = with_audit(outcome.fidelity, summary)
     print_verdicts(console, summary, judged)
     print_dilation(console, summary, read_manifest(outcome.directory))
@@ -301,5 +301,5 @@ def _beside_twin(
     if not make(outcome.directory, request.engine, request.events, console):
         return ExitCode.INTERRUPTED if code is ExitCode.CORRECT else code
     if request.report:
-        build_report(outcome.directory)
+        build_report(outcome.directory, processes_here())
     return code

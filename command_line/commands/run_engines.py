@@ -47,8 +47,13 @@ def spark_is_here() -> bool:
 
 def plain_engine() -> NoPreparation:
     """Plain Python in as many processes as this host has room for."""
+    return NoPreparation(processes_here())
+
+
+def processes_here() -> int:
+    """The number of processes of an analysis that this host has room for now."""
     host = this_host()
-    return NoPreparation(processes_within(host.processors, host.memory))
+    return processes_within(host.processors, host.memory)
 
 
 class NoPreparation(PlainEngine):

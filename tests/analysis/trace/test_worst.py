@@ -44,6 +44,19 @@ def test_a_report_links_the_worst_journeys_of_each_variant_that_has_any(run: Pat
     assert joint.read_text().count('<a href="run/report/worst-slow.pftrace" download>') == 2
 
 
+def test_a_report_is_the_same_however_many_processes_make_it(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [whole_journey("one"), whole_journey("two")])
+    analyze(run, PlainEngine())
+
+    def made(processes: int) -> dict[str, bytes]:
+        page = build_report(run, processes)
+        return {file.name: file.read_bytes() for file in page.parent.iterdir()}
+
+    alone = made(1)
+    assert sorted(alone) == ["index.html", "worst-one.pftrace", "worst-two.pftrace"]
+    assert made(2) == alone
+
+
 def test_a_page_links_no_file_that_is_not_there(run: Path, tmp_path: Path) -> None:
     joint = tmp_path / "joint.html"
     build_joint_report([run, run], joint)
