@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from emulation.drivers.driver import DriverConfig
+from emulation.drivers.instructions import Start
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from emulation.runtimes.loopback import LoopbackNetwork
@@ -136,7 +137,7 @@ class LoopbackDriver:
 
     def begin(self, at: int) -> None:
         """Sets the time, in nanoseconds of the monotonic clock, from which operations' times count."""
-        self._commands.write(json.dumps({"start": at}).encode() + b"\n")
+        self._commands.write(msgspec.json.encode(Start(at)) + b"\n")
         self._commands.flush()
 
     def end(self) -> None:
