@@ -2,7 +2,8 @@
 
 `--json FILE` writes all judgements, as a JSON object of lists by the benchmark's name.
 
-Exit code 0: every target was kept. 1: a target was missed or a benchmark failed; the last lines name them.
+Exit code 0: every target was kept, or its reason is recorded. 1: a target was missed or a benchmark failed; the last
+lines name them. 3: targets were missed only while others used the processors, just before or after their benchmark.
 
 Each benchmark runs in a process of its own, which imports this module by its name; so the program itself is the module
 `__main__` beside it, which processes do not import.
@@ -13,17 +14,19 @@ from __future__ import annotations
 import argparse
 import importlib
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
 
 from benchmarks.targets import Judgement, conclude
+
+LOOK_SECONDS = 1.0
+"""Time for which the host is looked at before and after each benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,6 @@ def run_all(benchmarks: Sequence[Benchmark], arguments: Sequence[str], seconds: 
     """
     names = ", ".join(benchmark.name for benchmark in benchmarks)
     print(f"{len(benchmarks)} benchmarks, about {_minutes(seconds)} in all on two idle cores: {names}", flush=True)
-    _warn_of_load()
     begin = time.monotonic()
     outcomes = []
     for number, benchmark in enumerate(benchmarks, 1):
@@ -126,24 +128,37 @@ def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.1f} min"
 
 
-def _warn_of_load() -> None:
-    load, processors = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    if load > processors / 2:
-        print(f"The load average is {load:.1f} on {processors} processors, so times will come out worse than they are.")
+def others_share(seconds: float = LOOK_SECONDS) -> float:
+    """Share of this host's processors that programs took, or another host stole, while this one waited so long."""
+    busy, whole = _ticks()
+    time.sleep(seconds)
+    busy_then, whole_then = _ticks()
+    return (busy_then - busy) / max(1, whole_then - whole)
+
+
+def _ticks() -> tuple[int, int]:
+    """Ticks of all processors that were not idle, and all of them, since the host started (proc(5))."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        user, nice, system, idle, waiting, *others = map(int, file.readline().split()[1:9])
+    busy = user + nice + system + sum(others)
+    return busy, busy + idle + waiting
 
 
 def _run(benchmark: Benchmark, arguments: Sequence[str]) -> Outcome:
+    before = others_share()
     processes = multiprocessing.get_context("spawn")
     receiver, sender = processes.Pipe(duplex=False)
     process = processes.Process(target=_send_judgements, args=(benchmark.module, arguments, sender))
     process.start()
     sender.close()
     try:
-        return Outcome(benchmark, tuple(receiver.recv()))
+        found: list[Judgement] = receiver.recv()
     except EOFError:  # the process ended without a result, after printing the reason
         return Outcome(benchmark, None)
     finally:
         process.join()
+    others = max(before, others_share())
+    return Outcome(benchmark, tuple(replace(judgement, others=others) for judgement in found))
 
 
 def _send_judgements(module: str, arguments: Sequence[str], sender: Connection) -> None:

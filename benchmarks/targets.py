@@ -2,7 +2,7 @@
 
 A benchmark is a module with a function `run(arguments)` that measures and returns its judgements. Run as a program it
 passes them to `conclude`, which prints a table and returns the exit code: 1 if a target was missed that is not a known
-defect.
+defect, and 3 if one was missed on a host that others used meanwhile, which says nothing about the program.
 
 Targets of time and rate are ratios: they name a reference loop (`benchmarks.support.references`), and hold for the
 machine on which they were set. On another they are scaled by the speed of that loop there.
@@ -22,6 +22,9 @@ from benchmarks.support.growth import FACTOR, Growth
 from benchmarks.support.references import speed_of
 from emulation.host.reference_loops import Reference
 
+KEPT, KNOWN, MISSED, NOT_JUDGED = "kept", "known defect", "MISSED", "not judged"
+MOST_OF_OTHERS = 0.1
+"""Share of the processors that others may take while targets are measured: less is the host's own business."""
 WIDTH = 120
 """Columns of a table where the output is not a terminal."""
 
@@ -63,6 +66,8 @@ class Judgement:
     """Values at several sizes; None where only one size was measured."""
     speed: float = 1.0
     """Speed of this machine at the target's kind of work."""
+    others: float = 0.0
+    """Share of this host's processors that others took."""
 
     @property
     def limit(self) -> float:
@@ -81,10 +86,12 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """One word or two: kept, MISSED, or a defect that is known."""
+        """A word or two: kept, MISSED, a defect that is known, or not judged because the host was busy."""
         if self.kept:
-            return "kept"
-        return "known defect" if self.target.defect else "MISSED"
+            return KEPT
+        if self.target.defect:
+            return KNOWN
+        return NOT_JUDGED if self.others > MOST_OF_OTHERS else MISSED
 
     def __str__(self) -> str:
         return f"{self.target.name}: {_shown(self.measured, self.target.unit)}, target {self.required}"
@@ -120,7 +127,7 @@ def growths_of(judgements: Sequence[Judgement]) -> list[str]:
 def conclude(judgements: Sequence[Judgement]) -> int:
     """Prints all judgements, with the reasons of known defects, and names missed targets on standard error.
 
-    Returns the exit code: 1 if a target was missed that is not a known defect, and else 0.
+    Returns the exit code: 1 if a target was missed; else 3 if one is not judged, because the host was busy; else 0.
     """
     screen = console()
     screen.print(table_of(judgements))
@@ -128,11 +135,15 @@ def conclude(judgements: Sequence[Judgement]) -> int:
         screen.print(f"growth over a factor of {FACTOR}:")
         for line in lines:
             screen.print(f"  {line}")
-    missed = [judgement for judgement in judgements if not judgement.kept and not judgement.target.defect]
     for judgement in judgements:
         if judgement.target.defect:
             state = "is kept now, so it is no defect any more" if judgement.kept else judgement.target.defect
             screen.print(f"known defect: {judgement.target.name}: {state}")
+    missed = [judgement for judgement in judgements if judgement.verdict == MISSED]
     for judgement in missed:
-        print(f"MISSED {judgement}", file=sys.stderr)
-    return 1 if missed else 0
+        print(f"{MISSED} {judgement}", file=sys.stderr)
+    not_judged = [judgement for judgement in judgements if judgement.verdict == NOT_JUDGED]
+    for judgement in not_judged:
+        busy = f"others took {judgement.others:.0%} of the processors"
+        print(f"{NOT_JUDGED} {judgement}; {busy}: run it again on an idle host", file=sys.stderr)
+    return 1 if missed else 3 if not_judged else 0

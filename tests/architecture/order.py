@@ -41,7 +41,7 @@ ROOMS: Mapping[str, Floors] = {
         "installation limits load log processors sample time_units unread",
         "digests errors fidelity program promises scratch service_time",
         "extras figures forked_processes slower_run",
-        "manifest",
+        "forked_calls manifest",
     ),
     "broker_service": _floors(
         "language messages service",

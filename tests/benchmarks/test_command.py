@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import command
-from benchmarks.command import BENCHMARKS, Benchmark, main, run_all
+from benchmarks.command import BENCHMARKS, Benchmark, main, others_share, run_all
 from benchmarks.targets import Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +25,11 @@ class Trivial(Benchmark):
     @property
     def module(self) -> str:
         return "tests.benchmarks.trivial"
+
+
+@pytest.fixture(autouse=True)
+def idle_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "others_share", lambda: 0.0)
 
 
 def test_every_benchmark_is_run() -> None:
@@ -111,6 +116,7 @@ def test_judgements_are_written_as_data(tmp_path: Path) -> None:
                 "measured": 3.0,
                 "growth": None,
                 "speed": 1.0,
+                "others": 0.0,
             }
         ]
     }  # fmt: skip
@@ -120,6 +126,23 @@ def test_a_missed_target_is_named_at_the_end(capsys: pytest.CaptureFixture[str])
     assert run_all([Trivial("first", 60)], ["11"], 60) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "MISSED number given to the trivial benchmark: 11, target at most 10"
+
+
+def test_a_target_that_was_missed_on_a_busy_host_is_not_judged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([0.0, 0.4])
+    monkeypatch.setattr(command, "others_share", lambda: next(looks))
+    assert run_all([Trivial("first", 60)], ["11"], 60) == 3
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == (
+        "not judged number given to the trivial benchmark: 11, target at most 10; others took 40% of the processors: "
+        "run it again on an idle host"
+    )
+
+
+def test_others_take_a_share_of_the_processors() -> None:
+    assert 0 <= others_share(0.01) <= 1
 
 
 def test_a_benchmark_that_fails_is_named_and_the_others_are_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.support.growth import Growth
@@ -44,6 +46,14 @@ def test_a_missed_target_is_named_with_its_value_and_fails(capsys: pytest.Captur
     shown = capsys.readouterr()
     assert shown.err.splitlines() == ["MISSED memory of the attic: 5,000 MB, target at most 4,096 MB"]
     assert shown.out.count("MISSED") == 1
+
+
+def test_a_miss_on_an_idle_host_outweighs_one_on_a_busy_host(capsys: pytest.CaptureFixture[str]) -> None:
+    busy = replace(SPEED.judge(15), others=0.2)
+    assert conclude([busy]) == 3
+    assert "MISSED" not in capsys.readouterr().err
+    assert conclude([busy, MEMORY.judge(5000)]) == 1
+    assert conclude([replace(SPEED.judge(25), others=0.2), replace(SPEED.judge(20), others=0.0)]) == 0
 
 
 def test_a_benchmark_without_judgements_ends_well() -> None:
