@@ -34,8 +34,13 @@ class Interrupt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Gives the signals back, where nothing is left to be ended in order. May be called twice."""
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+        self._previous.clear()
 
     @property
     def asked(self) -> bool:

@@ -100,7 +100,9 @@ def simulate(
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise
-    return conclude(paths, manifest, measured, judge_modelled)
+        context.interrupt.release()
+        context.doing("judging the emulation by the logs")
+        return conclude(paths, manifest, measured, judge_modelled)
 
 
 def _deployment(

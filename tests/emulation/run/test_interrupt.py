@@ -37,6 +37,14 @@ def test_no_signal_stops_the_teardown() -> None:
             interrupt.check()
 
 
+def test_a_signal_is_not_kept_once_nothing_is_left_to_be_ended() -> None:
+    with Interrupt() as interrupt:
+        interrupt.release()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        assert not interrupt.asked
+
+
 def test_the_previous_handlers_come_back() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with Interrupt():

@@ -164,6 +164,16 @@ def test_an_interrupt_ends_all_that_run_in_order(plan: Plan, tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.parametrize("processors", [1, 2])
+def test_a_signal_after_the_last_variant_ends_what_follows_at_once(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
+) -> None:
+    monkeypatch.setattr(simulation, "conclude", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt):
+        simulate(plan, tmp_path, host=host_with(processors), interrupt=interrupt)
+    assert not (tmp_path / plan.run_id / "variants").exists()
+
+
 def test_as_many_variants_run_at_a_time_as_processors_and_memory_allow(plan: Plan) -> None:
     assert [at_a_time(plan.variants, host_with(processors)) for processors in (1, 3, 64)] == [1, 3, 4]
     assert [at_a_time(plan.variants, Host(64, memory << 20)) for memory in (0, 400)] == [1, 2]
