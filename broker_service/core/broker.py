@@ -135,6 +135,11 @@ class Broker:
         )
 
     @property
+    def flushed(self) -> bool:
+        """True when no message waits or is in flight on a link that is up."""
+        return all(link.idle or not link.up for link in self.links.values())
+
+    @property
     def awaited_timers(self) -> int:
         """Timers that count as work: those of the router, and those of messages that are held back."""
         return self._actions.timers.awaited + self.neighbours.held

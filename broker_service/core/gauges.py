@@ -43,6 +43,16 @@ class MeasuredBuffer(Protocol):
     def waited(self) -> float: ...
 
 
+class MeasuredBroker(Protocol):
+    """A broker, as far as it is measured."""
+
+    @property
+    def incarnation(self) -> int: ...
+    @property
+    def links(self) -> Mapping[BrokerId, OverlayLink]: ...
+    def buffers(self) -> Sequence[MeasuredBuffer]: ...
+
+
 def recorded(link: OverlayLink) -> tuple[int, int]:
     """Messages that a link has sent, and their bytes, as far as they are recorded: one whose sending takes time is
     recorded when it is written."""
@@ -177,3 +187,33 @@ class LoadGauge:
     def take(self) -> None:
         """Logs the work and the memory."""
         self._recorder.note(Event.LOAD, count=self._incarnation, duration=self._work(), bytes=self._memory())
+
+
+class Gauges:
+    """All gauges of one broker, which its shell takes once a second."""
+
+    def __init__(
+        self,
+        broker: MeasuredBroker,
+        service: MeasuredService,
+        recorder: Recorder,
+        work: Callable[[], int],
+        memory: Callable[[], int | None],
+    ) -> None:
+        """`work` and `memory` are those of `LoadGauge`."""
+        self.queues = QueueGauges(broker.links, service, recorder)
+        self._buffers = BufferGauges(broker.buffers, recorder)
+        self._load = LoadGauge(recorder, broker.incarnation, work, memory)
+        self._recorder = recorder
+        self._incarnation = broker.incarnation
+
+    def begin(self, program: str | None = None) -> None:
+        """Logs that the broker has started, with the digest of its program, and its first load."""
+        self._recorder.note(Event.STARTED, count=self._incarnation, text=program)
+        self._load.take()
+
+    def take(self) -> None:
+        """Logs the queues, the buffers and the load."""
+        self.queues.take()
+        self._buffers.take()
+        self._load.take()

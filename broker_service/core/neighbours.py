@@ -13,8 +13,10 @@ from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.surroundings import Surroundings
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.sending import Turns
+from broker_service.links.session import LinkSession
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.interface import FollowsNeighbours, MalformedMessageError, NoRoomError
+from broker_service.routing.outside import label
 from record.log import Event
 from record.service_time import SendingOrder, ServiceTime
 
@@ -130,6 +132,14 @@ class Neighbours:
                 occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
                 raise self._defects.report(error, occasion, "receive") from error
         far_messages.handled = None
+
+    def session_of(self, link: OverlayLink, heartbeat: float | None, first_beat: float = 1.0) -> LinkSession:
+        """The session of a link, which a shell drives; `heartbeat` and `first_beat` are those of `LinkSession`."""
+        config = self._surroundings.config
+        return LinkSession(
+            self, link, label(config.protocol), config.limits, heartbeat,
+            first_beat=first_beat, latest=config.latest_incarnation(link.neighbour),
+        )  # fmt: skip
 
     def disturb(self, neighbour: BrokerId, disturbance: Disturbance) -> None:
         """Disturbs messages that come from a neighbour from now on; an empty disturbance ends that.

@@ -18,9 +18,8 @@ from broker_service.grpc_shell.service import Service
 from broker_service.links.backoff import phase_of
 from broker_service.links.frames import Hello
 from broker_service.links.greeting import RefusedError
-from broker_service.links.session import MISSED_HEARTBEATS, LinkSession, LinkViolationError
+from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError
 from broker_service.links.states import State
-from broker_service.routing.outside import label
 from broker_service.transport.channel import dial
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import LINK
@@ -54,10 +53,7 @@ class LinkPort:
         """Share of the back-off's delays that this link waits; links differ in it (`backoff`)."""
         self._links = broker.links
         own = broker.links[link.neighbour]
-        self._session = LinkSession(
-            broker.neighbours, own, label(config.protocol), limits, limits.heartbeat,
-            first_beat=1 - phase, latest=config.latest_incarnation(link.neighbour),
-        )  # fmt: skip
+        self._session = broker.neighbours.session_of(own, limits.heartbeat, first_beat=1 - phase)
         self._stream: LinkStream | None = None
         self._free = asyncio.Lock()
         """Held while a stream is served."""
@@ -98,12 +94,6 @@ class LinkPort:
         """Ends the stream at once and for good, because the link is removed."""
         self._session.closed(self._session.stream)
         self.close("the link is removed")
-
-    @property
-    def flushed(self) -> bool:
-        """True when no message waits or is in flight, or the link is down."""
-        link = self._session.link
-        return not link.up or link.idle
 
     async def _open_once(self) -> None:
         """Serves one stream to the neighbour from its opening to its end."""

@@ -72,7 +72,7 @@ class LinkStream(Duplex):
         if messages:
             self._message_size = len(data) // len(messages)
             self._submit(messages)
-        if session.frame_due or (session.made_room and session.link.sendable):
+        if session.frame_due or session.unblocked:
             self.wake()
         return self._waits or bool(self._unsubmitted) or session.unhandled > self._window
 

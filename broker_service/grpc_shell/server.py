@@ -29,7 +29,7 @@ import uvloop
 from broker_service.config import PROTOCOL_FOLDER, BrokerConfig, load
 from broker_service.core.broker import Broker
 from broker_service.core.endless_calls import end_calls_sooner
-from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
+from broker_service.core.gauges import Gauges
 from broker_service.core.storage import FileStorage
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.health import HEALTH
@@ -101,15 +101,14 @@ class BrokerServer:
             raise
         if self._stored is not None:
             self._service.due_writes.before = self.broker.commit
-        self._queues = QueueGauges(self.broker.links, self._service, self._recorder)
-        self._load = LoadGauge(
+        self._gauges = Gauges(
+            self.broker,
+            self._service,
             self._recorder,
-            config.incarnation,
             lambda: processor_time(self.broker.processes),
             lambda: resident_memory(self.broker.processes),
         )
-        gauges = self._queues, BufferGauges(self.broker.buffers, self._recorder), self._load
-        self._ticker = Ticker(self._trace, self._recorder, *((SECOND, gauge.take) for gauge in gauges))
+        self._ticker = Ticker(self._trace, self._recorder, (SECOND, self._gauges.take))
         self._refusals = RefusalLog()
         self._links = LinkPorts(self.broker, config, self._service, self._serve, self._refusals.add)
         self._sessions: set[SessionStream] = set()
@@ -119,8 +118,7 @@ class BrokerServer:
 
     async def start(self) -> None:
         """Listens and begins to dial. Raises `CannotListenError`; nothing stays open then."""
-        self._recorder.note(Event.STARTED, count=self.config.incarnation, text=program_digest())
-        self._load.take()
+        self._gauges.begin(program_digest())
         try:
             for address in self.config.listen:
                 listening = bind(address)
@@ -166,11 +164,7 @@ class BrokerServer:
             self.defect.set_result(defect)
 
     def _flushed(self) -> bool:
-        return (
-            not self._service.waiting
-            and all(port.flushed for port in self._links)
-            and all(session.drained for session in self._sessions)
-        )
+        return not self._service.waiting and self.broker.flushed and all(session.drained for session in self._sessions)
 
     async def _close(self) -> None:
         for server in self._all_servers:
@@ -179,7 +173,7 @@ class BrokerServer:
         self._service.close()
         if self._stored is not None:
             self._stored.close()
-        self._queues.take_sent()
+        self._gauges.queues.take_sent()
         self._trace.flush()
         self._recorder.note(Event.STOPPED, count=self._trace.lost, records=self._trace.written + 1)
         self._trace.close()

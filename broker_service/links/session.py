@@ -98,8 +98,8 @@ class LinkSession:
         """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         self.unhandled = 0
         """Messages of the present stream that came in and wait for service."""
-        self.made_room = False
-        """True when the latest frame opened the stream or acknowledged messages, so that those that wait may travel."""
+        self.unblocked = False
+        """True when the latest frame opened the stream or acknowledged messages, and one that waits may travel now."""
         self._arrivals = Arrivals()
         """Arrivals of the present stream's messages that wait for service."""
         self._broker = broker
@@ -169,15 +169,16 @@ class LinkSession:
         self._silent_beats = 0
         if self.state is not _OPEN or isinstance(frame, Hello):
             self._greeted(frame, now)
-            self.made_room = True
+            self.unblocked = self.link.sendable
             return ()
         retransmission = self.link.retransmission
-        self.made_room = frame.acknowledged != retransmission.acknowledged
-        if self.made_room:
+        self.unblocked = False
+        if frame.acknowledged != retransmission.acknowledged:
             try:
                 retransmission.acknowledge(frame.acknowledged)
             except ValueError as error:
                 raise LinkViolationError(str(error)) from None
+            self.unblocked = self.link.sendable
         if frame.probe is not None:
             self._round_trip.measure(frame.probe, now)
         messages = frame.messages

@@ -14,7 +14,7 @@ from typing import Any
 
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
-from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
+from broker_service.core.gauges import Gauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import MeshPlace
@@ -100,11 +100,8 @@ class SimulatedBroker:
         self.ends: dict[BrokerId, LinkEnd] = {}
         for link in config.links:
             self._drive(self.core.links[link.neighbour])
-        self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
-        self._buffers = BufferGauges(self.core.buffers, self._recorder)
-        self._load = LoadGauge(self._recorder, config.incarnation, lambda: self.server.busy, do_nothing)
-        self._recorder.note(Event.STARTED, count=config.incarnation)
-        self._load.take()
+        self._gauges = Gauges(self.core, self.server, self._recorder, lambda: self.server.busy, do_nothing)
+        self._gauges.begin()
         events.background(events.now + GAUGE_INTERVAL, self._gauge)
 
     @property
@@ -119,7 +116,7 @@ class SimulatedBroker:
     @property
     def flushed(self) -> bool:
         """True when no message waits here, or is in flight on a link that is up."""
-        return not self.server.waiting and all(link.idle or not link.up for link in self.core.links.values())
+        return not self.server.waiting and self.core.flushed
 
     def kill(self) -> None:
         """Ends at once, as in a crash: no neighbour and no client is notified."""
@@ -134,7 +131,7 @@ class SimulatedBroker:
         """Ends in order: links are closed and the log has its last record."""
         for end in list(self.ends.values()):  # the router may use further links
             end.close()
-        self._gauges.take_sent()
+        self._gauges.queues.take_sent()
         self._recorder.note(Event.STOPPED, count=0, records=self._trace.written - self._written_before + 1)
         self.kill()
 
@@ -197,18 +194,16 @@ class SimulatedBroker:
     def work_at(self, service_time: ServiceTime) -> None:
         """Sets the service time of messages that come in from now on."""
         self.server.change(work_of(self.config, self._calibration, service_time))
-        self._gauges.forget_lengths()  # those at the former pace are void
+        self._gauges.queues.forget_lengths()  # those at the former pace are void
 
     def _drive(self, link: OverlayLink) -> None:
         """Moves the frames of a link from now on."""
         demand = do_nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
-        self.ends[link.neighbour] = LinkEnd(self, self.core.neighbours, link, self.config, self.events, demand=demand)
+        self.ends[link.neighbour] = LinkEnd(self, self.core.neighbours, link, self.events, demand=demand)
 
     def _gauge(self) -> None:
         if not self.hold(self._gauge) and self.alive:
             self._gauges.take()
-            self._buffers.take()
-            self._load.take()
             self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)
 
 

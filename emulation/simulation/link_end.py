@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, Protocol
 
-from broker_service.config import BrokerConfig
+from broker_service.core.neighbours import Neighbours
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.links.session import LinkSession, LinkUser
 from broker_service.links.states import State
 from broker_service.messages import Message
-from broker_service.routing.outside import label
 from broker_service.transport.frames import HEADER_BYTES
 from broker_service.transport.length_prefix import PREFIX_BYTES
 from emulation.simulation.event_queue import EventQueue
@@ -164,9 +162,8 @@ class LinkEnd:
     def __init__(
         self,
         process: BrokerProcess,
-        core: LinkUser,
+        neighbours: Neighbours,
         link: OverlayLink,
-        config: BrokerConfig,
         events: EventQueue,
         *,
         demand: Callable[[], None] = do_nothing,
@@ -177,12 +174,9 @@ class LinkEnd:
         self.link = link
         self.open: OpenStream | None = None
         """The stream that is open at this end."""
-        self._core = core
+        self._neighbours = neighbours
         self._demand = demand
-        self.session = LinkSession(
-            core, link, label(config.protocol), config.limits, heartbeat=None,
-            latest=config.latest_incarnation(link.neighbour),
-        )  # fmt: skip
+        self.session = neighbours.session_of(link, heartbeat=None)
         link.on_waiting = self._want_stream
 
     @property
@@ -251,7 +245,7 @@ class LinkEnd:
     def unreachable(self) -> None:
         """No stream can be opened. The broker is notified if it takes the link for up."""
         if self.link.up and not self.link.connected:
-            self._core.link_down(self.link.neighbour)
+            self._neighbours.link_down(self.link.neighbour)
 
     def _want_stream(self) -> None:
         """Asks for a stream when the first message waits, unless the neighbour is known to be out of reach."""
@@ -286,7 +280,7 @@ class LinkEnd:
         messages = self.session.received(stream, frame, self.events.now, arrived)
         if messages:
             self.process.server.submit(opened.handle, messages)
-        if self.session.made_room and self.link.sendable:
+        if self.session.unblocked:
             opened.flush_soon()
 
     def receive_beat(self, stream: int, beat: MessageFrame) -> None:
