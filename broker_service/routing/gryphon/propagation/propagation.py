@@ -257,8 +257,8 @@ class Propagation:
     ) -> list[Action]:
         """Applies a change, and passes it on to parties."""
         former = self.state.known.get(news.leaf)
-        nodes = [party.node for party in parties if party.node in self._view.members]
-        fingerprints = {node: self.state.roots.announced[node].fingerprint for node in nodes}
+        announced = self.state.roots.announced
+        fingerprints = {each.node: announced[each.node].fingerprint for each in parties if each.node in announced}
         differences = self.state.update(news.source, added, removed)
         self.state.advance(news.leaf, news.time)
         actions: list[Action] = []
