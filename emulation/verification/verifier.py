@@ -5,7 +5,8 @@
 2. Where looking is cheap, a stage that was agreed upon is looked at once more shortly before its end, because a fault
    has to last. A look that found something else, though others agreed, is held against the time of the record.
 3. A stage in which no look counted is *not verified*, with the reason.
-4. What shows in logs alone (silence, streams that break, messages disturbed or served) becomes a question.
+4. Clients that run need no connections while the plan takes their broker or their access link away (`hindrances`).
+5. What shows in logs alone (silence, streams that break, messages disturbed or served) becomes a question.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from emulation.verification.asked import (
 )
 from emulation.verification.comparison import broker_differs, direction_differs, site_differs, whereabouts_differ
 from emulation.verification.findings import Finding, Question
+from emulation.verification.hindrances import hindrance
 from emulation.verification.inquiry import Asked, Inquiry, takes
 from emulation.verification.questions import LogQuestions, asked_of_looks
 from emulation.verification.seen import FaultObserver
@@ -257,8 +259,21 @@ class FaultVerifier:
             elif asked.uncertain and asked.away is None:
                 inquiry.unverified = "its clients may be on their way"
                 self._again(inquiry)
+            elif (differs := site_differs(asked, host, found)) and asked.away is None and (why := self._hindered(host)):
+                inquiry.unverified = f"the site had no connections, and {why}"
+                self._again(inquiry)
             else:
-                self._note(inquiry, begin, site_differs(asked, host, found))
+                self._note(inquiry, begin, differs)
+
+    def _hindered(self, host: ClientHost) -> str:
+        """The reason why clients of a host may have no connections now, in words."""
+        observer, start = self._observer, self._start or 0
+        within = observer.patience + observer.start_takes + observer.return_takes
+        stages, now = self._known.expectation.stages, self._clock() - start
+        found = (
+            hindrance(site, stages, now, round(within * SECOND)) for site in self._links.sites if site.name == host.site
+        )
+        return next(found, "")
 
     def _probe(self, due: Mapping[LinkDirection, Inquiry]) -> None:
         asked = {direction: inquiry.asked for direction, inquiry in due.items()}
