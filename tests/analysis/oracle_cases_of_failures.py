@@ -19,6 +19,11 @@ def _renewed(variant: str, again: float | None) -> History:
     return history
 
 
+def _frozen(history: History) -> History:
+    """B1 freezes soon after its restart, and a publication is made long after that."""
+    return history.fault(113, "pause", "B1").heal(116, "resume", "B1").publish(at=150).notify(at=150.1)
+
+
 BROKE = ("lost", "session broken")
 
 
@@ -390,6 +395,8 @@ SLOW = [
     ),
     Case(_renewed("renewed after a crash", 112.5).publish(at=130).notify(at=130.1), ["correct"], 1, 1),
     Case(_renewed("renewed after a crash, in vain", None).publish(at=130).notify(at=130.1), ["not renewed"], 1, 1),
+    Case(_frozen(_renewed("renewed after a crash and a pause", 116.5)), ["correct"], 1, 1),
+    Case(_frozen(_renewed("renewed after a crash and a pause, in vain", None)), ["not renewed"], 1, 1),
     Case(
         _renewed("withdrawn before it had to be renewed", None).unsubscribe(113).publish(at=105).notify(at=105.1),
         ["correct"],

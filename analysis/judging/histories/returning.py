@@ -79,8 +79,9 @@ class Returning:
         missing: Iterable[MissingSession],
     ) -> list[Renewal]:
         """The sessions that came back to restarted brokers, with the time by which what their clients had declared has
-        settled again, also after faults of those clients. One whose broker fails once more meanwhile is left out, and
-        so is one that should have come back and did not."""
+        settled again, also after faults of those clients, and after faults of the broker that leave it its state. One
+        whose broker is restarted once more meanwhile is left out, because it is due after that, and so is one that
+        should have come back and did not."""
         not_back = {(session.node, session.broker, session.broke) for session in missing}
         found = []
         for fault in faults:
@@ -90,8 +91,10 @@ class Returning:
                 back = [down for down in outages if broker == fault.target and down.begin <= fault.end <= down.end]
                 if not back or back[0].end == FOREVER or (node, fault.target, back[0].begin) in not_back:
                     continue
-                due = self.declared_by((node, broker), fault.target, back[0].end, of_clients)
-                again = (other for other in faults if other.target == fault.target and other is not fault)
+                of_broker = [other for other in faults if other.target == fault.target and other is not fault]
+                further = [*of_clients, *(other for other in of_broker if other.kind not in _RESTARTED)]
+                due = self.declared_by((node, broker), fault.target, back[0].end, further)
+                again = (other for other in of_broker if other.kind in _RESTARTED)
                 if not any(other.begin <= due and fault.begin <= other.end for other in again):
                     found.append(Renewal(node, fault.target, fault.begin, fault.end, due))
         return found
