@@ -6,26 +6,43 @@ Connections that are there are as asked all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from emulation.verification.asked import BrokerState, DirectionState, Stage, State
+from emulation.verification.seen import FaultObserver
+from record.time_units import SECOND
+from scenario.faults.conditions import Target
 from topology.link_properties import LinkDirection
-from topology.sites import Site
+from topology.sites import ClientHost, Site
 
 
-def hindrance(site: Site, stages: Iterable[Stage], now: int, returns_within: int) -> str:
-    """The reason why clients of a site may have no connection to its broker now, in words; empty without any.
+@dataclass(frozen=True, slots=True)
+class Hindrances:
+    """The hindrances of the clients of one variant."""
 
-    Times are nanoseconds from the start of the join phase; `returns_within` is how many of them the start of a broker
-    and the opening of sessions may take together.
-    """
-    ways = (LinkDirection(site.name, site.broker), LinkDirection(site.broker, site.name))
-    for stage in stages:
-        if stage.target not in (site.broker, *ways) or stage.begin > now:
-            continue
-        if (why := _reason(stage.state)) and (stage.end is None or now < stage.end + returns_within):
-            return why
-    return ""
+    sites: Sequence[Site]
+    stages: Sequence[Stage]
+    observer: FaultObserver
+    start: int
+    """The time from which stages count, in nanoseconds of the run's clock."""
+
+    def of(self, host: ClientHost, now: int) -> str:
+        """The reason why clients of a host may have no connection at this time of the run's clock, in words; empty
+        without any. The start of a broker and the opening of sessions take their time."""
+        observer, elapsed = self.observer, now - self.start
+        within = round((observer.patience + observer.start_takes + observer.return_takes) * SECOND)
+        targets = {target for site in self.sites if site.name == host.site for target in _needed(site)}
+        for stage in self.stages:
+            lasts = stage.begin <= elapsed and (stage.end is None or elapsed < stage.end + within)
+            if stage.target in targets and lasts and (why := _reason(stage.state)):
+                return why
+        return ""
+
+
+def _needed(site: Site) -> tuple[Target, ...]:
+    """The broker of a site and the directions of its access link."""
+    return site.broker, LinkDirection(site.name, site.broker), LinkDirection(site.broker, site.name)
 
 
 def _reason(state: State) -> str:

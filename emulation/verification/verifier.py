@@ -26,7 +26,7 @@ from emulation.verification.asked import (
 )
 from emulation.verification.comparison import broker_differs, direction_differs, site_differs, whereabouts_differ
 from emulation.verification.findings import Finding, Question
-from emulation.verification.hindrances import hindrance
+from emulation.verification.hindrances import Hindrances
 from emulation.verification.inquiry import Asked, Inquiry, takes
 from emulation.verification.questions import LogQuestions, asked_of_looks
 from emulation.verification.seen import FaultObserver
@@ -247,6 +247,7 @@ class FaultVerifier:
     def _look_at_sites(self, due: Mapping[ClientHost, Inquiry]) -> None:
         begin = self._clock()
         seen, moved = self._observer.sites(list(due)), self._observer.connections(_places(due.values()))
+        hindered = Hindrances(self._links.sites, self._known.expectation.stages, self._observer, self._start or 0).of
         for host, inquiry in due.items():
             asked, found = inquiry.asked, seen.get(host)
             assert isinstance(asked, ClientsState)
@@ -259,21 +260,13 @@ class FaultVerifier:
             elif asked.uncertain and asked.away is None:
                 inquiry.unverified = "its clients may be on their way"
                 self._again(inquiry)
-            elif (differs := site_differs(asked, host, found)) and asked.away is None and (why := self._hindered(host)):
+            elif (
+                (differs := site_differs(asked, host, found)) and asked.away is None and (why := hindered(host, begin))
+            ):
                 inquiry.unverified = f"the site had no connections, and {why}"
                 self._again(inquiry)
             else:
                 self._note(inquiry, begin, differs)
-
-    def _hindered(self, host: ClientHost) -> str:
-        """The reason why clients of a host may have no connections now, in words."""
-        observer, start = self._observer, self._start or 0
-        within = observer.patience + observer.start_takes + observer.return_takes
-        stages, now = self._known.expectation.stages, self._clock() - start
-        found = (
-            hindrance(site, stages, now, round(within * SECOND)) for site in self._links.sites if site.name == host.site
-        )
-        return next(found, "")
 
     def _probe(self, due: Mapping[LinkDirection, Inquiry]) -> None:
         asked = {direction: inquiry.asked for direction, inquiry in due.items()}

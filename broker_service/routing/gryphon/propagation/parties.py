@@ -100,7 +100,7 @@ class Exchanges(dict[Party, Exchange]):
         which to repeat it."""
         exchange = self[party]
         exchange.sent = exchange.former = now
-        exchange.round_trip = expected(round_trip)
+        exchange.round_trip = _UNMEASURED if round_trip is None else round_trip
         if not exchange.owed:
             exchange.wait = self._again + 2 * max(exchange.usual, exchange.round_trip)
             exchange.owed.update(needed)
