@@ -20,6 +20,7 @@ OTHER_MEANINGS: Mapping[str, str] = {
     "analysis.tables.wording": "cbf medym octopia tid",
     "analysis.trace.chrome": "tid",
     "scenario.sections.topology.papers": NAMES_OF_PAPERS,
+    "studies.fitting.bursts": "octopia",
     "studies.fitting.cell": "tid",
     "studies.fitting.loads": "tid",
     "studies.reproduction.pages": NAMES_OF_PAPERS,
