@@ -82,14 +82,14 @@ class Setting:
     """Costs of a message at a broker. Times are means of exponential distributions, in milliseconds."""
 
     service: float
-    """Of a message that comes in."""
+    """Time of a message that comes in."""
     copy: float = 0.0
-    """Of each copy that goes out, one after the other; 0 for none."""
+    """Time of each copy that goes out, one after the other; 0 for none."""
     row: float = 0.0
     """Nanoseconds of a subscription stored, at every message. TID-D looks through its rows twice: for those that match,
     and for their trees."""
     look: float = 0.0
-    """Of a look at the output queues, which IDR and TID-D take at every message."""
+    """Time of a look at the output queues, which IDR and TID-D take at every message."""
     window: int = 1
     """Messages in flight on a link."""
 
@@ -146,7 +146,7 @@ class BurstResult(CellResult, frozen=True, kw_only=True):
     turned: float
     stable: float
     judged: tuple[float | None, ...]
-    """Those of `JUDGED`."""
+    """Values of `JUDGED`, in its order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
