@@ -45,8 +45,8 @@ from studies.fitting.stated import Stated
 from studies.reproduction.plan import SCENARIOS
 
 STATED = (
-    Stated("turned", "highest delay, s after the start", 157.0),
-    Stated("stable", "OctopiA stable, s after the start", 217.0),
+    Stated("turned", "highest delay, s", 157.0),
+    Stated("stable", "OctopiA stable, s", 217.0),
 )
 """OctopiA paper, section 10: no tendency toward stability in the first 157 s with either of its routings, and the
 system "did not converge to normal" until queues had shrunk for another 60 s on average. Claims are about differences
