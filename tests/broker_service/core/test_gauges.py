@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from broker_service.config import Limits
-from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
+from broker_service.core.gauges import BufferGauges, Gauges, LoadGauge, QueueGauges
 from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.routing.interface import Buffer
 from broker_service.tracing.trace import Recorder
@@ -124,3 +125,26 @@ def test_a_buffer_is_logged_while_it_holds_or_has_released_something() -> None:
         (Event.BUFFER, "reorder", 0, 0, 4, 500_000_000),
         (Event.BUFFER, "reorder", 0, 0, 1, 0),
     ]
+
+
+class Measured:
+    """A broker with a queue of one message and a buffer of one publication."""
+
+    incarnation = 3
+
+    def __init__(self) -> None:
+        self.links = {"B2": Queue(queue_length=1)}
+
+    def buffers(self) -> Sequence[Buffer]:
+        return [Buffer("reorder", 30, 1)]
+
+
+def test_a_broker_logs_its_start_and_load_and_then_all_gauges() -> None:
+    trace = RecordedTrace()
+    gauges = Gauges(Measured(), Queue(), Recorder(trace, lambda: 7), lambda: 5, lambda: 100)  # type: ignore[arg-type]
+    gauges.begin("digest")
+    begun = [(record.event, record.count, record.text) for record in trace.records]
+    assert begun == [(Event.STARTED, 3, "digest"), (Event.LOAD, 3, None)]
+    trace.records.clear()
+    gauges.take()
+    assert [record.event for record in trace.records] == [Event.QUEUE, Event.BUFFER, Event.LOAD]

@@ -303,6 +303,33 @@ def test_messages_that_wait_for_service_are_counted() -> None:
     assert (trial.session.unhandled, len(trial.handled[(1, 1), (1, 1)])) == (0, 3)
 
 
+def test_messages_that_wait_may_travel_once_others_are_acknowledged() -> None:
+    trial = Trial(limits=Limits(window=2))
+    stream = trial.open()
+    for number in range(3):
+        trial.broker.link.put(Message(Kind.PUBLISH, f"P:{number}"))
+    (frame,) = trial.session.next_frames(SECOND)
+    assert isinstance(frame, MessageFrame)
+    assert len(frame.messages) == 2
+    unblocked = []
+    for acknowledged in (0, 1, 1, 2):
+        trial.come(stream, 1, acknowledged)
+        unblocked.append(trial.session.unblocked)
+        trial.session.next_frames(2 * SECOND)
+    assert unblocked == [False, True, False, False]
+
+
+def test_messages_that_wait_may_travel_once_a_hello_is_answered() -> None:
+    for waiting in (False, True):
+        trial = Trial()
+        if waiting:
+            trial.broker.link.put(Message(Kind.PUBLISH, "P"))
+        stream = trial.session.dial(0)
+        trial.session.next_frames(0)
+        trial.session.received(stream, hello(), 0)
+        assert trial.session.unblocked == waiting
+
+
 def test_writes_are_paced() -> None:
     trial = Trial(limits=Limits(window=1000, batch=1000))
     trial.open()
