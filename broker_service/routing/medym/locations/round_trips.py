@@ -8,6 +8,8 @@ that both have measured, the mean counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from broker_service.routing.common.distances import Distances
 from broker_service.routing.interface import LinkStatus, MalformedMessageError
 from broker_service.routing.medym.locations.interface import LONGEST, NUMBER, differs, measured, with_assumptions
 from broker_service.routing.medym.mesh import Mesh
+
+_KEPT: Final = 1024
+"""Locations that are checked once for all servers of a process, which read the same copy of an announcement."""
 
 
 class RoundTripLocations:
@@ -54,10 +59,7 @@ class RoundTripLocations:
         """Raises `MalformedMessageError` for anything but a round trip from 0, or none, for each server."""
         if len(location) != NUMBER.itemsize * len(self._round_trips):
             raise MalformedMessageError(f"{len(location)} bytes of round trips")
-        if not location:
-            return
-        row = np.frombuffer(location, NUMBER)
-        if ((row < 0) | (row > LONGEST)).any():
+        if location and not _are_times(location):
             raise MalformedMessageError("round trips that are no times")
 
     def learn(self, server: int, location: bytes) -> bool:
@@ -79,3 +81,10 @@ class RoundTripLocations:
             pairs = np.where(np.isnan(there), back, np.where(np.isnan(back), there, (there + back) / 2))
             self._distances = Distances(with_assumptions(pairs, self._own))
         return self._distances
+
+
+@lru_cache(maxsize=_KEPT)
+def _are_times(location: bytes) -> bool:
+    """True for round trips from 0 to `LONGEST`, or unknown ones."""
+    row = np.frombuffer(location, NUMBER)
+    return not ((row < 0) | (row > LONGEST)).any()
