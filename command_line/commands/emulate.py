@@ -134,6 +134,12 @@ def run_once(request: EmulationRequest, console: Console) -> JudgedRun:
         console.print("interrupted before anything was published, so there is nothing to analyse")
         return JudgedRun(ExitCode.INTERRUPTED)
     ended = JudgedRun(ExitCode.INTERRUPTED)
+    if outcome.hurried:
+        again = f"brokerlab analyze {outcome.directory}"
+        console.print(
+            f"ended in order, without an analysis of the logs so far: `{again}`", markup=False, soft_wrap=True
+        )
+        return ended
     try:
         ended = _analyse(outcome, console, request)
         if twin is not None:

@@ -40,6 +40,8 @@ class RunOutcome:
     """True when at least one variant reached its run phase."""
     defect: str = ""
     """Names the broker whose own code failed, so that the run ended early; empty where none did."""
+    hurried: bool = False
+    """True where whoever asked for the end waits for that of the command, so that no analysis is to follow."""
 
 
 def write_manifest(

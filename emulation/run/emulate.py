@@ -132,7 +132,9 @@ def emulate(
         finally:
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"
-    return conclude(paths, record, measured, judge)
+    outcome = conclude(paths, record, measured, judge)
+    outcome.hurried = interrupt.hurried
+    return outcome
 
 
 def speed_of(calibrated: LoopTimes | None) -> HostSpeed | UnsetType:

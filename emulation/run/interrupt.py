@@ -26,6 +26,9 @@ class Interrupt:
         self._previous: dict[int, Any] = {}
         self.teardown = False
         """Set while what the run made is being removed: nothing may stop that half-way."""
+        self.hurried = False
+        """True where a program or a closed terminal asked for the end, and not a person with Ctrl-C: nothing long may
+        follow, because such a program kills after some seconds."""
 
     def __enter__(self) -> Self:
         self._previous = {number: signal.signal(number, self._handle) for number in handled_signals()}
@@ -60,4 +63,5 @@ class Interrupt:
         if self._asked.is_set() and not self.teardown:
             self.teardown = True
             raise QuickStop
+        self.hurried |= number != signal.SIGINT
         self._asked.set()

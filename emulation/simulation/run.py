@@ -25,7 +25,8 @@ from emulation.simulation.held_deployment import HeldDeployment
 from emulation.simulation.memory import at_a_time, rare_collections
 from emulation.simulation.side_by_side import side_by_side
 from record.callbacks import do_nothing
-from record.manifest import MODELLED, RungChoice
+from record.fidelity import Fidelity, worst
+from record.manifest import MODELLED, Manifest, PhaseName, RungChoice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
 ASKED_FOR = RungChoice("simulated", "asked for")
@@ -101,8 +102,17 @@ def simulate(
             log.error("run failed", exc_info=error)
             raise
         context.interrupt.release()
+        if context.interrupt.hurried:
+            return _not_judged(paths, manifest)
         context.doing("judging the emulation by the logs")
         return conclude(paths, manifest, measured, judge_modelled)
+
+
+def _not_judged(paths: RunPaths, record: Manifest) -> RunOutcome:
+    """The outcome of a run whose logs are not even read for the verdict on the emulation, which takes minutes where
+    they are large."""
+    began = any(variant.phase(PhaseName.RUN) is not None for variant in record.variants)
+    return RunOutcome(paths.directory, Fidelity(verdict=worst(()), variants=[]), True, began, hurried=True)
 
 
 def _deployment(
