@@ -33,6 +33,8 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
+_INTERRUPTED = "Query interrupted"
+"""Text of the error of DuckDB for a query during which a signal came."""
 _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 
 
@@ -90,13 +92,25 @@ class Database:
     @contextmanager
     def _errors_in_words(self) -> Iterator[None]:
         try:
-            yield
-        except duckdb.InterruptException:
-            raise KeyboardInterrupt from None
+            with ctrl_c_as_usual():
+                yield
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             message, _, _ = str(error).partition("\n\nLINE ")
             known = f"; the tables are {', '.join(self._tables)}" if "Table with name" in message else ""
             raise BadInputError(f"SQL: {' '.join(message.split())}{known}") from error
+
+
+@contextmanager
+def ctrl_c_as_usual() -> Iterator[None]:
+    """Raises the `KeyboardInterrupt` of which DuckDB makes errors of its own, by what it does when a signal comes."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
 
 
 @contextmanager
@@ -109,7 +123,7 @@ def open_tables(runs: Sequence[Path]) -> Iterator[Database]:
     names = _names(runs)
     found = [_tables(run) for run in runs]
     files = [file for tables in found for table in tables.values() for file in table.files]
-    with tempfile.TemporaryDirectory(prefix="query-") as scratch:
+    with ctrl_c_as_usual(), tempfile.TemporaryDirectory(prefix="query-") as scratch:
         connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": scratch})
         try:
             connection.execute(f"SET allowed_paths={_list(files)}")

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.query import Database, open_tables
+from analysis.query.database import ctrl_c_as_usual
 from analysis.tables.event_choice import EventTable
 from record.errors import BadInputError, RunDirectoryError
 from tests.analysis.history import joined, write_run
@@ -115,3 +120,16 @@ def test_a_damaged_table_is_named(run: Path, tmp_path: Path) -> None:
     (broken / "results" / "links.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(RunDirectoryError, match=r"links\.parquet"), open_tables([broken]):
         pass
+
+
+def test_a_signal_during_a_query_is_a_keyboard_interrupt() -> None:
+    asked = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    asked.start()
+    with duckdb.connect(":memory:") as connection, pytest.raises(KeyboardInterrupt), ctrl_c_as_usual():
+        connection.execute("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b").fetchall()
+    asked.join()
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(RuntimeError, match="no legs"), ctrl_c_as_usual():
+        raise RuntimeError("no legs")
