@@ -20,10 +20,10 @@ from analysis.run_files.folders import Folder
 from analysis.run_files.logs import (
     NO_DILATION,
     Dilations,
+    Logs,
     Piece,
     RecordBlock,
     bring_to_scenario_time,
-    read_piece,
 )
 from analysis.tables.rows import rows_of
 
@@ -49,7 +49,7 @@ READ = pa.schema(
 class LogStage:
     """Reads a share of the logs. Records of variants that are not in the manifest are counted and ignored."""
 
-    logs: Folder
+    logs: Logs
     logged: LoggedVariants
     buckets: int
     """Number of buckets of publications, and of as many of receiving brokers behind them."""
@@ -73,7 +73,7 @@ class LogStage:
     def _blocks(self, piece: Piece, rows: EventRows | None) -> Iterator[RecordBlock]:
         """The records of a piece, by the run's clock and in the scenario's time; they are added to `rows`."""
         clock = self.clocks.get(piece.file)
-        for block in read_piece(self.logs, piece):
+        for block in self.logs.blocks(piece):
             if clock is not None:
                 clock.bring_to_run_time(block.records)
             run_times = [record.time for record in block.records] if rows is not None and self.dilations else None

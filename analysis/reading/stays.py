@@ -16,8 +16,7 @@ from itertools import pairwise
 from msgspec import UNSET
 
 from analysis.reading.intervals import FOREVER
-from analysis.run_files.folders import Folder
-from analysis.run_files.logs import Dilations, Piece, bring_to_scenario_time, read_piece
+from analysis.run_files.logs import Dilations, Logs, Piece, bring_to_scenario_time
 from analysis.run_files.run_directory import RunDirectory
 from record.faults import FaultKind, HealKind
 from record.files import node_of
@@ -83,7 +82,7 @@ class Stays:
 NO_STAYS = Stays()
 
 
-def stays_of(logs: Folder, nodes: Iterable[str], variant: str, sites: Sequence[Site], dilations: Dilations) -> Stays:
+def stays_of(logs: Logs, nodes: Iterable[str], variant: str, sites: Sequence[Site], dilations: Dilations) -> Stays:
     """The stays of a variant's clients, by the logs of these nodes. Raises `OSError`."""
     moved = _Moved(sites)
     for record in _records(logs, frozenset(nodes), variant, dilations):
@@ -136,12 +135,12 @@ class _Moved:
             self._sites[name] = replace(site, clients=(*others, host) if name == goal else others)
 
 
-def _records(logs: Folder, nodes: frozenset[str], variant: str, dilations: Dilations) -> Iterator[TraceRecord]:
+def _records(logs: Logs, nodes: frozenset[str], variant: str, dilations: Dilations) -> Iterator[TraceRecord]:
     """The records of moves, in order."""
-    for file in logs.logs():
+    for file in logs.files():
         if node_of(file.name) not in nodes:
             continue
-        for block in read_piece(logs, Piece(file.name, 0, file.size)):
+        for block in logs.blocks(Piece(file.name, 0, file.size)):
             found = [record for record in block.records if record.variant == variant and _is_of_move(record)]
             bring_to_scenario_time(found, dilations)
             yield from found

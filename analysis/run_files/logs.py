@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -138,17 +139,49 @@ def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations)
                 record.written = scenario_time(record.written, dilation)
 
 
-def read_piece(logs: Folder, piece: Piece) -> Iterator[RecordBlock]:
-    """Every record of a piece, in order, with the times of the log. Raises `OSError`."""
-    with logs.open(piece.file) as file:
-        if piece.start:
-            file.seek(piece.start - 1)
-            file.readline(LONGEST_LINE)  # the rest of a line that belongs to the piece before
-        while (offset := file.tell()) < piece.end:
-            lines = file.read(min(BLOCK_BYTES, piece.end - offset))
-            if not lines.endswith(b"\n"):
-                lines += file.readline(LONGEST_LINE)
-            yield _decode(offset, lines, file)
+class Logs(Protocol):
+    """The logs of a run."""
+
+    def files(self) -> Sequence[LogFile]:
+        """The log of each node, by name. Raises `OSError`, `RunDirectoryError`."""
+
+    def blocks(self, piece: Piece) -> Iterator[RecordBlock]:
+        """Every record of a piece, in order, with the times of the log. Raises `OSError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLogs:
+    """Logs in a folder."""
+
+    folder: Folder
+
+    def files(self) -> Sequence[LogFile]:
+        return self.folder.logs()
+
+    def blocks(self, piece: Piece) -> Iterator[RecordBlock]:
+        with self.folder.open(piece.file) as file:
+            if piece.start:
+                file.seek(piece.start - 1)
+                file.readline(LONGEST_LINE)  # the rest of a line that belongs to the piece before
+            while (offset := file.tell()) < piece.end:
+                lines = file.read(min(BLOCK_BYTES, piece.end - offset))
+                if not lines.endswith(b"\n"):
+                    lines += file.readline(LONGEST_LINE)
+                yield _decode(offset, lines, file)
+
+
+@dataclass(frozen=True, slots=True)
+class LogsInMemory:
+    """Logs of a run in this process, at the scenario's pace. A record counts as a byte."""
+
+    records: Mapping[str, Sequence[TraceRecord]]
+    """The records of each log, by the name that it would have as a file."""
+
+    def files(self) -> Sequence[LogFile]:
+        return [LogFile(name, len(self.records[name])) for name in sorted(self.records)]
+
+    def blocks(self, piece: Piece) -> Iterator[RecordBlock]:
+        yield RecordBlock(piece.start, self.records[piece.file][piece.start : piece.end])
 
 
 def _decode(offset: int, lines: bytes, file: BufferedReader) -> RecordBlock:

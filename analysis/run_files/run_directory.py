@@ -14,7 +14,7 @@ from msgspec import structs
 
 from analysis.run_files.clocks import Clocks, clocks_of
 from analysis.run_files.folders import Folder, LocalFolder, LogFile
-from analysis.run_files.logs import Dilations, scenario_time
+from analysis.run_files.logs import Dilations, Logs, StoredLogs, scenario_time
 from analysis.run_files.processor_times import NodeTimes, SampledVariant, read_processor_times
 from analysis.run_files.soundness import require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
@@ -47,6 +47,7 @@ class RunDirectory:
     """Fidelity of the run; None without `fidelity.json`, when it was killed before its end."""
     overlays: dict[str, Overlay]
     """Overlay of each variant."""
+    logs: Logs
 
     @cached_property
     def underlays(self) -> dict[str, Underlay]:
@@ -84,10 +85,6 @@ class RunDirectory:
         }
         loaded = {name: _topology_file(self.path / name, load_sites) for name in sorted(set(files.values()))}
         return {variant: loaded[name] for variant, name in files.items()}
-
-    @property
-    def logs(self) -> Folder:
-        return self.folder.below(LOGS)
 
     @property
     def results(self) -> Path:
@@ -141,7 +138,7 @@ class RunDirectory:
     @cached_property
     def log_files(self) -> tuple[LogFile, ...]:
         """The logs. Raises `RunDirectoryError` for one that is no file."""
-        return tuple(self.logs.logs())
+        return tuple(self.logs.files())
 
     @cached_property
     def brokers_without_log(self) -> list[BrokerId]:
@@ -158,10 +155,10 @@ class RunDirectory:
         return sorted(ran - {node_of(file.name) for file in self.log_files})
 
 
-def open_run(path: Path, folder: Folder | None = None) -> RunDirectory:
+def open_run(path: Path, folder: Folder | None = None, logs: Logs | None = None) -> RunDirectory:
     """Reads the files that describe a run. Raises `RunDirectoryError` naming the file that is missing or wrong.
 
-    `folder` has the logs and gets the tables; the directory itself by default.
+    `folder` has the logs and gets the tables; the directory itself by default. `logs` are others than those.
     """
     manifest = read_manifest(path)
     if not manifest.variants:
@@ -170,12 +167,14 @@ def open_run(path: Path, folder: Folder | None = None) -> RunDirectory:
     files = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
     loaded = {name: _topology_file(path / name, load) for name in files}
     manifest = structs.replace(manifest, variants=[in_scenario_time(variant) for variant in manifest.variants])
+    folder = folder or LocalFolder(path.absolute())
     return RunDirectory(
         path=path,
-        folder=folder or LocalFolder(path.absolute()),
+        folder=folder,
         manifest=manifest,
         fidelity=fidelity,
         overlays={variant.name: loaded[variant.topology] for variant in manifest.variants},
+        logs=logs or StoredLogs(folder.below(LOGS)),
     )
 
 

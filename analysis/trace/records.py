@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
-from analysis.run_files.logs import Piece, RecordBlock, bring_to_scenario_time, read_piece
+from analysis.run_files.logs import Piece, RecordBlock, bring_to_scenario_time
 from analysis.run_files.run_directory import RunDirectory
 from broker_service.messages import Kind
 from record.errors import BadInputError
@@ -132,7 +132,7 @@ def _blocks(run: RunDirectory) -> Iterator[RecordBlock]:
     """All records, by the run's clock and in the scenario's time."""
     for file in run.log_files:
         clock = run.clocks.get(file.name)
-        for block in read_piece(run.logs, Piece(file.name, 0, file.size)):
+        for block in run.logs.blocks(Piece(file.name, 0, file.size)):
             if clock is not None:
                 clock.bring_to_run_time(block.records)
             if run.dilations:

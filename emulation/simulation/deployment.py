@@ -21,7 +21,7 @@ from emulation.simulation.access import session_opening
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
-from emulation.simulation.logs import LogDirectory
+from emulation.simulation.logs import LogDirectory, RunLogs
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.throttle import Throttle
 from emulation.verification.verifier import FaultVerifier
@@ -77,7 +77,7 @@ class SimulatedDeployment:
         time_dilation: float,
         stopwatch: Callable[[], int] | None = None,
         speed: float | None = None,
-        logs: LogDirectory | None = None,
+        logs: RunLogs | None = None,
         operations: Iterator[PlannedOperation] | None = None,
     ) -> None:
         """`plan` is dilated, by `time_dilation`. `speed` is seconds of the scenario that may pass in one real second;
@@ -89,7 +89,7 @@ class SimulatedDeployment:
         self._time_dilation = time_dilation
         self._events = events = EventQueue()
         self.clock = events.clock
-        self._logs = logs or LogDirectory(context.paths.logs, plan.name)
+        self._logs: RunLogs = logs or LogDirectory(context.paths.logs, plan.name)
         self.overlay = SimulatedOverlay(
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )

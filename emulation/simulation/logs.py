@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
+from broker_service.tracing.trace import Trace
 from emulation.held.awaited_records import RecordWatch
 from record.files import log_file
 from record.log import TraceRecord
@@ -25,20 +26,35 @@ ENCODED_AT_ONCE: Final = 32
 """Records of a node that become lines together."""
 
 
-class LogDirectory:
+class RunLogs(Protocol):
     """The logs of one variant."""
+
+    failure: OSError | None
+    """The reason why records could not be written. The driver of the simulation checks it, because nodes do not."""
+
+    def of(self, node: str) -> Trace:
+        """The log of a node, the same one each time."""
+
+    @property
+    def written(self) -> int:
+        """Records of all nodes."""
+
+    def flush(self) -> None:
+        """Writes everything that waits."""
+
+
+class LogDirectory:
+    """`RunLogs` in a directory."""
 
     def __init__(self, directory: Path, variant: str, watch: RecordWatch | None = None) -> None:
         """`watch` sees every record when it is made."""
         self.variant = variant
         self._watch = watch
         self.failure: OSError | None = None
-        """The reason why records could not be written. The driver of the simulation checks it, because nodes do not."""
         self._directory = directory
         self._nodes: dict[str, NodeLog] = {}
 
     def of(self, node: str) -> NodeLog:
-        """The log of a node, the same one each time."""
         log = self._nodes.get(node)
         if log is None:
             path = str(log_file(self._directory, node))
@@ -48,11 +64,9 @@ class LogDirectory:
 
     @property
     def written(self) -> int:
-        """Records of all nodes."""
         return sum(node.written for node in self._nodes.values())
 
     def flush(self) -> None:
-        """Writes everything that waits."""
         for node in self._nodes.values():
             node.flush()
 

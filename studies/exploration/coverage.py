@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sized
 
 from emulation.live_overlay import Tables
-from record.log import EMULATOR, FAULT_CHANGES, Event
+from record.log import EMULATOR, FAULT_CHANGES, Event, TraceRecord
 from studies.exploration.judged_run import JudgedRun
-from studies.exploration.records import LoggedRecord
 
 _UNTOLD = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG, Event.MATCHED})
 """Records that are gauges, or that always follow another one."""
@@ -28,7 +27,7 @@ def features_of(run: JudgedRun) -> frozenset[str]:
     return frozenset((*_of_records(run.records), *_of_tables(run.tables)))
 
 
-def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
+def _of_records(records: Iterable[TraceRecord]) -> Iterator[str]:
     last: dict[str, str] = {}
     counts: Counter[str] = Counter()
     following: set[tuple[str, str]] = set()
@@ -57,7 +56,7 @@ def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
         yield f"{name}, up to {1 << number.bit_length()} times"
 
 
-def _name(record: LoggedRecord) -> str:
+def _name(record: TraceRecord) -> str:
     what = record.label or record.kind
     name = f"{record.event} {what}" if what else record.event
     return f"{name} {_PARTICULARS.sub('_', record.text)}" if record.event in _NAMED and record.text else name

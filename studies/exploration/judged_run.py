@@ -18,6 +18,7 @@ from pathlib import Path
 from analysis.engines import MemoryEngine
 from analysis.pipeline import analyze
 from analysis.pipeline.deliveries import judged_deliveries
+from analysis.run_files.logs import LogsInMemory
 from analysis.tables.deliveries import Expectation
 from analysis.tables.results import read_partition
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Example
@@ -33,15 +34,17 @@ from emulation.run.progress import Snapshot, no_display
 from emulation.run.variants import run_variants, turns_of
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
+from emulation.simulation.kept_logs import KeptLogs
 from emulation.simulation.run import CLOCK
 from emulation.verification.seen import DirectionSeen
 from emulation.verification.verifier import FaultVerifier
 from record import manifest
 from record.errors import UserError
 from record.files import RESULTS
+from record.log import TraceRecord
 from record.manifest import MODELLED, Manifest, PhaseName, RungChoice, VariantRecord
 from scenario.model import Scenario
-from studies.exploration.records import LoggedRecord, logged, most_hops
+from studies.exploration.records import in_order, most_hops
 from topology.link_properties import LinkDirection, LinkProperties
 
 MOST_RECORDS = 50_000
@@ -81,7 +84,7 @@ class JudgedRun:
     """A run and the verdict on it."""
 
     defects: tuple[Defect, ...] = ()
-    records: tuple[LoggedRecord, ...] = ()
+    records: tuple[TraceRecord, ...] = ()
     """Everything that its nodes logged, in order of time."""
     tables: Tables = field(default_factory=dict)
     """Routing tables after the last message, before clients left; empty where the run did not come so far."""
@@ -145,7 +148,8 @@ class _Run:
         self.tables: Tables = {}
         self._paths = RunPaths.of(plan.run_id, out)
         self._plan = plan
-        self._costs = costs
+        self.costs = costs
+        self.logs = KeptLogs(plan.variants[0].name)
         self._manifest = Manifest(
             run_id=plan.run_id, seed=plan.seed, runtime=_SIMULATED, links=MODELLED, clock=CLOCK, variants=[]
         )
@@ -157,7 +161,7 @@ class _Run:
             defect = self._simulated().defect
         except EndlessRunError as error:
             endless = str(error)
-        records = tuple(logged(self._paths.logs))
+        records = tuple(in_order(self.logs.by_file().values()))
         defects: tuple[Defect, ...]
         if endless:
             defects = (Defect(Kind.NO_END, endless),)
@@ -168,6 +172,7 @@ class _Run:
     def expectations(self) -> Sequence[Expectation]:
         """Runs the plan, and judges what is owed to clients. Raises `UserError`."""
         self._simulated()
+        self.logs.save(self._paths.logs)
         manifest.write(self._manifest, self._paths.directory)
         analyze(self._paths.directory, MemoryEngine())
         return read_partition(self._paths.directory / RESULTS, Expectation, self._plan.variants[0].name)
@@ -178,10 +183,10 @@ class _Run:
         variants = self._manifest.variants
         return begin_of(variants[0]) if variants else 0
 
-    def _defects(self, records: Iterable[LoggedRecord]) -> Iterator[Defect]:
+    def _defects(self, records: Iterable[TraceRecord]) -> Iterator[Defect]:
         (variant,), (plan,) = self._manifest.variants, self._plan.variants
         manifest.write(self._manifest, self._paths.directory)
-        (delivery,) = judged_deliveries(self._paths.directory, MemoryEngine())
+        (delivery,) = judged_deliveries(self._paths.directory, MemoryEngine(), LogsInMemory(self.logs.by_file()))
         yield from defects_of(delivery, variant, plan.scenario.timeline.drain)
         brokers = len(plan.overlay.brokers)
         if (hops := most_hops(records)) > HOPS_OF_A_BROKER * brokers:
@@ -204,7 +209,7 @@ class _Run:
             )
 
             def deployed(variant: VariantPlan, measured: Measurements) -> AbstractContextManager[SimulatedDeployment]:
-                return nullcontext(_Watched(self, context, variant, self._costs, time_dilation=measured.time_dilation))
+                return nullcontext(_Watched(self, context, variant, measured.time_dilation))
 
             (measured,) = run_variants(context, turns, deployed)
         return measured
@@ -213,10 +218,8 @@ class _Run:
 class _Watched(SimulatedDeployment):
     """A deployment that is ended where it goes on for ever, and whose tables are read before clients leave."""
 
-    def __init__(
-        self, run: _Run, context: RunContext, plan: VariantPlan, costs: Calibration, *, time_dilation: float
-    ) -> None:
-        super().__init__(context, plan, costs, time_dilation=time_dilation)
+    def __init__(self, run: _Run, context: RunContext, plan: VariantPlan, time_dilation: float) -> None:
+        super().__init__(context, plan, run.costs, time_dilation=time_dilation, logs=run.logs)
         self._run = run
         self._looks = 0
         self.fault_observer = _Trusting(self.overlay, plan.scenario.seed)

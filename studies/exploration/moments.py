@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from record.log import EMULATOR, Event
+from record.log import EMULATOR, Event, TraceRecord
 from studies.exploration.draws import magnitude, milliseconds
-from studies.exploration.records import LoggedRecord
 
 _GAUGES = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG})
 _Name = tuple[str | None, ...]
@@ -53,7 +52,7 @@ class Moment:
         return max(0, self.at + offset)
 
 
-def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> tuple[Moment, ...]:
+def moments_of(records: Iterable[TraceRecord], begin: int, random: Random) -> tuple[Moment, ...]:
     """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
     peer, and any later one, and the begin and the heal of faults. Where there are too many, some are drawn."""
     found: dict[tuple[_Name, bool], Moment] = {}
@@ -64,13 +63,13 @@ def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> t
     return tuple(every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS))
 
 
-def all_moments(records: Iterable[LoggedRecord], begin: int) -> Iterator[Moment]:
+def all_moments(records: Iterable[TraceRecord], begin: int) -> Iterator[Moment]:
     """Every moment of a run that is none of its faults."""
     moments = (_moment(record, number, begin) for _, number, record in _numbered(records, begin))
     return (moment for moment in moments if not moment.of_fault)
 
 
-def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[_Name, int, LoggedRecord]]:
+def _numbered(records: Iterable[TraceRecord], begin: int) -> Iterator[tuple[_Name, int, TraceRecord]]:
     """Records with their names, and their numbers among those of the same name."""
     counts: dict[_Name, int] = {}
     for record in records:
@@ -83,22 +82,22 @@ def _numbered(records: Iterable[LoggedRecord], begin: int) -> Iterator[tuple[_Na
         yield name, number, record
 
 
-def _moment(record: LoggedRecord, number: int, begin: int) -> Moment:
+def _moment(record: TraceRecord, number: int, begin: int) -> Moment:
     return Moment(record.time - begin, record.node, record.peer or "", record.client or "", _words(record, number))
 
 
-def _words(record: LoggedRecord, number: int) -> str:
+def _words(record: TraceRecord, number: int) -> str:
     if record.node == EMULATOR:
         return f"{record.event} {_ordinal(number)} {record.text} of {record.peer}"
     return f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
 
 
-def _name(record: LoggedRecord) -> _Name:
+def _name(record: TraceRecord) -> _Name:
     fault = record.text if record.node == EMULATOR else None
     return record.node, record.event, record.kind, record.label, record.peer, fault
 
 
-def _rest(record: LoggedRecord) -> str:
+def _rest(record: TraceRecord) -> str:
     words = " ".join(filter(None, (record.label, record.kind)))
     direction = "from" if record.event == Event.RECEIVED else "to"
     return f"{words} {direction} {record.peer}" if record.peer else words

@@ -1,41 +1,30 @@
-"""The log of an explored run, as far as exploration reads it."""
+"""The records of an explored run in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 
 from record.files import log_files
+from record.log import TraceRecord
+
+_DECODER = msgspec.json.Decoder(TraceRecord)
 
 
-class LoggedRecord(msgspec.Struct, gc=False):
-    """Some fields of a `TraceRecord`."""
-
-    time: int
-    node: str
-    event: str
-    kind: str | None = None
-    client: str | None = None
-    peer: str | None = None
-    hops: int | None = None
-    text: str | None = None
-    label: str | None = None
-    count: int | None = None
+def logged(logs: Path) -> list[TraceRecord]:
+    """All records of a run, in order."""
+    return in_order(_DECODER.decode_lines(log.read_bytes()) for log in log_files(logs))
 
 
-_DECODER = msgspec.json.Decoder(LoggedRecord)
+def in_order(logs: Iterable[Iterable[TraceRecord]]) -> list[TraceRecord]:
+    """All records in order of time; those of the same time by node and place in its log. Logs are in order of nodes."""
+    return sorted(chain.from_iterable(logs), key=attrgetter("time"))
 
 
-def logged(logs: Path) -> list[LoggedRecord]:
-    """All records of a run, in order of time; those of the same time by node and place in its log."""
-    found = [record for log in sorted(log_files(logs)) for record in _DECODER.decode_lines(log.read_bytes())]
-    found.sort(key=attrgetter("time"))
-    return found
-
-
-def most_hops(records: Iterable[LoggedRecord]) -> int:
+def most_hops(records: Iterable[TraceRecord]) -> int:
     """The largest number of links that a message had travelled over when it was received."""
     return max((record.hops or 0 for record in records), default=0)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analysis.engines import MemoryEngine, PlainEngine
 from analysis.pipeline import analyze, judgement
 from analysis.pipeline.deliveries import judged_deliveries
+from analysis.run_files.logs import LogsInMemory
 from analysis.tables.event_choice import EventTable
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
+from record.files import LOGS, log_files
+from record.log import TraceRecord
 from scenario.loading import load_text
 
 SCENARIO = """
@@ -39,4 +43,6 @@ def test_a_run_directory_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
     plain, in_memory = contents
     assert plain == in_memory
     assert len([file for file in plain if "notifications.parquet" in file.parts]) > 4
-    assert judged_deliveries(run, MemoryEngine()) == [variant.delivery for variant in summary.variants]
+    decoder = msgspec.json.Decoder(TraceRecord)
+    logs = LogsInMemory({log.name: decoder.decode_lines(log.read_bytes()) for log in log_files(run / LOGS)})
+    assert judged_deliveries(run, MemoryEngine(), logs) == [variant.delivery for variant in summary.variants]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.run_files.folders import LocalFolder, LogFile
-from analysis.run_files.logs import bring_to_scenario_time, divide, read_piece, scenario_time
+from analysis.run_files.logs import StoredLogs, bring_to_scenario_time, divide, scenario_time
 from analysis.tables.deliveries import Notification
 from analysis.tables.schema import arrow_schema
 from record.log import Event, TraceRecord
@@ -22,9 +22,9 @@ TOO_LARGE = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":9
 
 def counted(file: Path, share_bytes: int) -> tuple[int, int, int]:
     """Records, torn lines, malformed ones."""
-    logs = LocalFolder(file.parent)
-    shares = divide(logs.logs(), share_bytes)
-    blocks = [block for share in shares for piece in share for block in read_piece(logs, piece)]
+    logs = StoredLogs(LocalFolder(file.parent))
+    shares = divide(logs.files(), share_bytes)
+    blocks = [block for share in shares for piece in share for block in logs.blocks(piece)]
     return (
         sum(len(block.records) for block in blocks),
         sum(block.torn for block in blocks),
@@ -63,16 +63,13 @@ def test_every_line_is_read_once_however_a_file_is_divided(
         TraceRecord(time=number, node="n" * length, variant="base", event="received")  # type: ignore[arg-type]
         for number, length in enumerate(lengths)
     ]
-    logs = LocalFolder(tmp_path_factory.mktemp("logs"))
-    (logs.path / "B1.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(records))
-    shares = divide(logs.logs(), share_bytes)
+    folder = LocalFolder(tmp_path_factory.mktemp("logs"))
+    (folder.path / "B1.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(records))
+    logs = StoredLogs(folder)
+    shares = divide(logs.files(), share_bytes)
     assert all(piece.end - piece.start <= share_bytes for share in shares for piece in share)
     read = [
-        record.time
-        for share in shares
-        for piece in share
-        for block in read_piece(logs, piece)
-        for record in block.records
+        record.time for share in shares for piece in share for block in logs.blocks(piece) for record in block.records
     ]
     assert read == list(range(len(lengths)))
 
@@ -88,9 +85,9 @@ def test_all_times_of_a_record_become_the_scenarios_and_only_those(tmp_path: Pat
         for variant in ("slow", "plain")
     )  # fmt: skip
     (tmp_path / "B1.jsonl").write_bytes(lines)
-    logs = LocalFolder(tmp_path)
-    (share,) = divide(logs.logs(), 1000)
-    slow, plain = (record for piece in share for block in read_piece(logs, piece) for record in block.records)
+    logs = StoredLogs(LocalFolder(tmp_path))
+    (share,) = divide(logs.files(), 1000)
+    slow, plain = (record for piece in share for block in logs.blocks(piece) for record in block.records)
     bring_to_scenario_time((slow, plain), {"slow": 4.0})
     assert (slow.time, slow.duration, slow.intended) == (250, 125, 225)
     assert (slow.queue, slow.count, slow.bytes, slow.hops) == (10, 20, 30, 40)

@@ -10,7 +10,6 @@ from emulation.held.awaited_records import AwaitedRecord, RecordWatch
 from record.errors import BadInputError
 from record.log import EMULATOR, Event, TraceRecord
 from studies.exploration.moments import all_moments
-from studies.exploration.records import LoggedRecord
 
 
 def sent(time: int, *, kind: str = "subscribe", peer: str = "B4", node: str = "B3") -> TraceRecord:
@@ -58,8 +57,7 @@ def test_words_that_name_nothing_are_refused() -> None:
 def test_moments_of_explorations_are_found_again() -> None:
     kinds = ("subscribe", "publish", "subscribe")
     records = [sent(time, kind=kind) for time, kind in enumerate(kinds)]
-    logged = [LoggedRecord(each.time, each.node, each.event, each.kind, each.peer) for each in records]
-    for moment in all_moments(logged, 0):
+    for moment in all_moments(records, 0):
         watch = RecordWatch()
         watch.expect(AwaitedRecord.parse(moment.words))
         met = []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from record.log import Event, TraceRecord
 from record.time_units import MILLISECOND, SECOND
 from scenario.loading import load_text
 from scenario.model import Scenario
 from studies.exploration.confirmation import LONGEST_REST, OFFSETS, Confirmation, confirm
 from studies.exploration.findings import Cause, Finding
 from studies.exploration.judged_run import Defect, JudgedRun
-from studies.exploration.records import LoggedRecord
 from tests.studies.exploration.test_cases import SCENARIO
 
 FOUND = load_text(SCENARIO.format(protocol="tid").replace("drain: 20s", "drain: 10min"), "found")
@@ -22,7 +22,7 @@ def finding(scenario: Scenario) -> Finding:
 
 def run(at: float, *kinds: str) -> JudgedRun:
     """A run in which B1 sends its first publication so many seconds after the start of the join phase."""
-    sent = LoggedRecord(BEGIN + round(at * SECOND), "B1", "sent", kind="publish", peer="B2")
+    sent = TraceRecord(BEGIN + round(at * SECOND), "B1", "base", Event.SENT, kind="publish", peer="B2")
     return JudgedRun(records=(sent,), begin=BEGIN, defects=tuple(Defect(kind, "") for kind in kinds))
 
 
