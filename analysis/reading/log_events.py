@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from sys import intern
 from typing import NamedTuple
 
 from record.log import Event
@@ -52,6 +53,9 @@ class ClientOperations:
         self._of: dict[int, list[ClientOperation]] = {}
 
     def add(self, row: ClientOperation) -> None:
+        """Keeps an operation. Equal names are kept once, because there may be millions of operations."""
+        broker = None if row.broker is None else intern(row.broker)
+        row = row._replace(client=intern(row.client), id=intern(row.id), node=intern(row.node), broker=broker)
         self._of.setdefault(row.variant, []).append(row)
 
     def __iter__(self) -> Iterator[ClientOperation]:

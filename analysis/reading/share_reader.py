@@ -245,7 +245,7 @@ class ShareReader:
         self.events.add_delivered(place, record, position)
 
     def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
-        """Reads an operation or its answer. Equal names are kept once, because there may be millions of operations."""
+        """Reads an operation or its answer."""
         node, broker, client, id = record.node, record.peer, record.client, record.id
         if node not in self._variants.brokers and client is not None and id is not None:
             composes = record.event is Event.COMPOSE
@@ -253,8 +253,8 @@ class ShareReader:
                 self._tally.issued.of(variant, client).note(record)
             self._tally.operations.add(
                 ClientOperation(
-                    self._block.at(record, position), variant, record.event, kind, intern(client), intern(id),
-                    intern(self._variants.session_node(variant, node, client)), _once(broker),
+                    self._block.at(record, position), variant, record.event, kind, client, id,
+                    self._variants.session_node(variant, node, client), broker,
                     _encoded(record.predicates), record.text if composes else None,
                     record.duration if composes else None,
                     (record.text or "") if record.event is Event.REJECTED else "",

@@ -1,5 +1,5 @@
-"""Tallies: what stages count. A stage returns them as columns of lists of rows, and rows with the same key become one,
-in whichever order.
+"""Tallies: what stages count. A stage returns all rows of one as a single binary value, and rows with the same key
+become one, in whichever order.
 
 A row is a struct. Its fields that are annotated with a function of two values, such as those of the types below, are
 counts, which the function makes one of; they have defaults. All other fields come before them and are its key.
@@ -8,7 +8,7 @@ counts, which the function makes one of; they have defaults. All other fields co
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from operator import add
@@ -17,9 +17,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_t
 import msgspec
 import pyarrow as pa
 
-from analysis.engines.arrays import elements_of, row_of, rows_in
-from analysis.tables.rows import rows_of, table_of
-from analysis.tables.schema import arrow_schema
+from analysis.engines.arrays import array_of
 
 
 def largest_known(one: int | None, other: int | None) -> int | None:
@@ -112,7 +110,8 @@ class Numbers(msgspec.Struct, Generic[_OfKey]):
     """Numbers under one key."""
 
     key: _OfKey
-    numbers: Sequence[int]
+    numbers: bytes
+    """Of eight bytes each."""
 
 
 class Series(Generic[_OfKey]):
@@ -131,10 +130,10 @@ class Series(Generic[_OfKey]):
         return found
 
     def add(self, row: Numbers[_OfKey]) -> None:
-        self.of(row.key).extend(row.numbers)
+        self.of(row.key).frombytes(row.numbers)
 
     def __iter__(self) -> Iterator[Numbers[_OfKey]]:
-        return (Numbers(key, numbers) for key, numbers in self.by_key.items())
+        return (Numbers(key, numbers.tobytes()) for key, numbers in self.by_key.items())
 
 
 class Kept(Protocol):
@@ -154,41 +153,35 @@ class Tally:
     """The base of a tally, a dataclass whose fields are `Kept` and other tallies."""
 
     def schema(self) -> pa.Schema:
-        """A column of lists of rows for each field."""
-        return pa.schema([(name, pa.list_(pa.struct(list(arrow_schema(kept.row))))) for name, kept in self._rows()])
+        """The column of this kind of tallies."""
+        return pa.schema([(type(self).__name__, pa.binary())])
 
     def table(self) -> pa.Table:
-        """All rows, as one row of a table with this schema."""
-        columns = [_column(list(kept), kept.row) for _, kept in self._rows()]
-        return pa.Table.from_arrays(columns, schema=self.schema())
+        """All rows, as one row of a table with this schema. Raises `OverflowError` for counts of more than 64 bits."""
+        encoded = msgspec.msgpack.encode([list(kept) for kept in self._kept()])
+        return pa.Table.from_arrays([array_of([encoded], pa.binary())], schema=self.schema())
 
     def merge(self, table: pa.Table) -> None:
-        """Adds the rows of other tallies of this kind, from a table that has at least these columns."""
-        for name, kept in self._rows():
-            for row in _rows_in(table.column(name), kept.row):
-                kept.add(row)
+        """Adds the rows of other tallies of this kind, from a table that has at least this column."""
+        everything = [*self._kept()]
+        decoder = _decoder(*(kept.row for kept in everything))
+        for encoded in table.column(type(self).__name__).to_pylist():
+            for kept, rows in zip(everything, decoder.decode(encoded), strict=True):
+                for row in rows:
+                    kept.add(row)
 
-    def _rows(self) -> Iterator[tuple[str, Kept]]:
+    def _kept(self) -> Iterator[Kept]:
         for own in fields(self):  # type: ignore[arg-type]
             part = getattr(self, own.name)
             if isinstance(part, Tally):
-                yield from ((f"{own.name}_{name}", kept) for name, kept in part._rows())
+                yield from part._kept()
             else:
-                yield own.name, part
-
-
-def _column(rows: Sequence[Any], row: Any) -> pa.ListArray:
-    return row_of(table_of(rows, row)) if rows else _empty_column(row)
+                yield part
 
 
 @cache
-def _empty_column(row: type[Any]) -> pa.ListArray:
-    """Most tallies of a small run are empty."""
-    return row_of(table_of((), row))
-
-
-def _rows_in(column: pa.ChunkedArray, row: type[_Listed]) -> list[_Listed]:
-    return rows_of(rows_in(column), row) if len(elements_of(column)) else []
+def _decoder(*rows: Any) -> msgspec.msgpack.Decoder[tuple[list[Any], ...]]:
+    return msgspec.msgpack.Decoder(tuple[tuple(list[row] for row in rows)])  # type: ignore[misc]
 
 
 def _key(row: msgspec.Struct, names: Fields) -> _Key:

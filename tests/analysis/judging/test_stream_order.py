@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import pairwise
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_pieces_of_a_log_tell_as_much_as_the_whole(got: list[int], cuts: list[in
     naive = [(value, max(got[:place])) for place, value in enumerate(got) if place and value < max(got[:place])]
     bounds = [0, *sorted(min(cut, len(got)) for cut in cuts), len(got)]
     pieces = [
-        Numbers(StreamPiece(0, "S", "B2", "B1", "driver", begin), got[begin:end])
+        Numbers(StreamPiece(0, "S", "B2", "B1", "driver", begin), array("q", got[begin:end]).tobytes())
         for begin, end in pairwise(bounds)
         if begin < end
     ]

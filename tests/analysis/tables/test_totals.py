@@ -128,7 +128,7 @@ def test_sums_beyond_64_bits_do_not_wrap_around() -> None:
         total.merge(_tally_of([_Count("a", 0, most)], []).table())
     assert [count.times for count in total.counts] == [2 * most]
     with pytest.raises(OverflowError):
-        _tally_of([_Count("a", 0, most)] * 2, []).table()
+        _tally_of([_Count("a", 0, most)] * 3, []).table()
 
 
 def test_pandas_stays_out() -> None:
