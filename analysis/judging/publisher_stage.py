@@ -68,9 +68,10 @@ class PublisherStage:
                     tally.counts.of(judged.variant).add(outcome, order.overtaken, reordered)
                     defect = _defect(outcome, reordered)
                     add_example(tally.examples, judged, outcome, defect, order.overtaken)
-                    expectations.write(_expectation(variant, judged, outcome, defect))
-                    for row in _notifications(variant, judged, outcome, order):
-                        notifications.write(row)
+                    if self.parts is not None:
+                        expectations.write(_expectation(variant, judged, outcome, defect))
+                        for row in _notifications(variant, judged, outcome, order):
+                            notifications.write(row)
                     if outcome.receipts:
                         samples.add(judged, outcome.receipts[0], variant.run_start)
         return pa.table([*tally.table().columns, row_of(samples.groups(self.buckets))], schema=DELIVERED)

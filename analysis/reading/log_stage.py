@@ -52,7 +52,9 @@ class LogStage:
     logs: Logs
     logged: LoggedVariants
     buckets: int
-    """Number of buckets of publications, and of as many of receiving brokers behind them."""
+    """Number of buckets of publications."""
+    link_buckets: int
+    """Number of buckets of receiving brokers; 0 where messages at links' ends are not wanted."""
     dilations: Dilations = field(default_factory=lambda: NO_DILATION)
     clocks: Clocks = field(default_factory=lambda: ONE_CLOCK)
     parts: Folder | None = None
@@ -60,7 +62,7 @@ class LogStage:
 
     def __call__(self, row: pa.Table) -> pa.Table:
         [share] = rows_of(row, Share)
-        reader = ShareReader(self.logged, self.buckets)
+        reader = ShareReader(self.logged, self.buckets, self.link_buckets)
         rows = EventRows() if self.parts is not None else None
         for piece in share.pieces:
             for block in self._blocks(piece, rows):

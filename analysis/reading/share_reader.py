@@ -71,9 +71,11 @@ class _Handling:
 class ShareReader:
     """Collects what a share of the logs holds: a tally, the events of publications, and messages at links' ends."""
 
-    def __init__(self, variants: LoggedVariants, buckets: int) -> None:
+    def __init__(self, variants: LoggedVariants, buckets: int, link_buckets: int) -> None:
+        """Without `link_buckets`, messages at links' ends are left out."""
         self.events = EventWriter(buckets)
-        self.hops = HopWriter(buckets, variants.receivers)
+        self.hops = HopWriter(link_buckets, variants.receivers)
+        self._has_hops = link_buckets > 0
         self._variants = variants
         self._tally = LogTally()
         self._handlings: dict[_Fields, _Handling] = {}
@@ -148,7 +150,7 @@ class ShareReader:
         """The place of the rows of messages that arrive at brokers or are sent between them; None for other records."""
         _, node, event, kind, peer, _, _ = fields
         brokers = self._variants.brokers
-        if event not in _AT_LINK_ENDS or node not in brokers or kind is None:
+        if not self._has_hops or event not in _AT_LINK_ENDS or node not in brokers or kind is None:
             return None
         if peer is not None and peer not in brokers:
             return None
@@ -158,7 +160,7 @@ class ShareReader:
         """The way to read records, with the rows of those that are at access links besides."""
         sites, (_, node, event, kind, peer, _, _) = self._variants.sites.get(variant), fields
         broker = node if event in _AT_BROKERS or event is Event.DELIVERED else peer
-        if not sites or event not in AT_ACCESS_LINKS or not _of_publications(kind) or broker is None:
+        if not self._has_hops or not sites or event not in AT_ACCESS_LINKS or not _of_publications(kind) or broker is None:
             return read
         if event is Event.RECEIVED and peer is not None:
             return read

@@ -50,7 +50,7 @@ from record.time_units import SECOND
 from topology.sites import site_of_each_client, slow_readers
 
 
-def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogStage:
+def log_stage_of(run: RunDirectory, buckets: int, link_buckets: int, events: Folder | None) -> LogStage:
     """Stage 1 over the logs of a run. `events` is the folder for parts of the table `events`, if that is wanted."""
     variants, stays = run.manifest.variants, stays_of_run(run)
     logged = LoggedVariants(
@@ -72,7 +72,7 @@ def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogS
         },
         stays={number: stays[variant.name] for number, variant in enumerate(variants) if variant.name in stays},
     )
-    return LogStage(run.logs, logged, buckets, run.dilations, run.clocks, events)
+    return LogStage(run.logs, logged, buckets, link_buckets, run.dilations, run.clocks, events)
 
 
 def histories_of(

@@ -43,7 +43,7 @@ def read(
     numbers = {name: number for number, name in enumerate(variants)}
     never = [1 << 62] * len(numbers)
     logged = LoggedVariants(numbers, [SECOND] * len(numbers), never, never, frozenset(brokers))
-    reader = ShareReader(logged, buckets)
+    reader = ShareReader(logged, buckets, buckets)
     reader.read(RecordBlock(0, list(records)), "log")
     return reader
 

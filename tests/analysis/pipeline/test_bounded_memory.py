@@ -85,7 +85,7 @@ def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int,
 def test_events_of_a_share_are_freed_without_garbage_collection() -> None:
     """Garbage is not collected while stages run, so a cycle would keep the events of every share that was read."""
     variants = LoggedVariants({"base": 0}, run_starts=(0,), stops=(FOREVER,), ends=(FOREVER,), brokers=frozenset())
-    reader = ShareReader(variants, 1)
+    reader = ShareReader(variants, 1, 1)
     kinds = Event.NOTIFIED, Event.PUBLISH, Event.SUBSCRIBE, Event.QUEUE
     records = [TraceRecord(time=1, node="D", variant="base", event=event, client="C", id="x") for event in kinds]
     gc.disable()

@@ -35,7 +35,7 @@ def journeys_of(shares: Iterable[Sequence[TraceRecord]], longest: Sequence[int] 
     """The journeys that are logged in these shares, with paths up to `longest` brokers, by variant."""
     blocks = [EVENT_BLOCKS.empty_table()]
     for number, records in enumerate(shares):
-        reader = ShareReader(VARIANTS, buckets=1)
+        reader = ShareReader(VARIANTS, buckets=1, link_buckets=1)
         reader.read(RecordBlock(number * 1000, records), "log")
         blocks.append(reader.events.blocks())
     return Journeys(EventTable.of(pa.concat_tables(blocks)), longest)

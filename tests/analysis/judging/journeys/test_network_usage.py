@@ -66,7 +66,7 @@ def published(id: str, *copies: str, notified: Iterable[str] = (), variant: str 
 
 
 def tally_of(records: Iterable[TraceRecord]) -> Rows[Usage]:
-    reader = ShareReader(LOGGED, buckets=1)
+    reader = ShareReader(LOGGED, buckets=1, link_buckets=1)
     reader.read(RecordBlock(0, list(records)), "log")
     return usage_of(EventTable.of(reader.events.blocks()), {0: NETWORK, 1: NETWORK})
 

@@ -45,7 +45,7 @@ arrivals = st.builds(
 
 
 def tally_of(records: list[TraceRecord]) -> Rows[Copies]:
-    reader = ShareReader(LOGGED, buckets=1)
+    reader = ShareReader(LOGGED, buckets=1, link_buckets=1)
     reader.read(RecordBlock(0, records), "log")
     return routes_of(EventTable.of(reader.events.blocks()))
 
