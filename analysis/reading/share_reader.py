@@ -160,7 +160,7 @@ class ShareReader:
         """The way to read records, with the rows of those that are at access links besides."""
         sites, (_, node, event, kind, peer, _, _) = self._variants.sites.get(variant), fields
         broker = node if event in _AT_BROKERS or event is Event.DELIVERED else peer
-        if not self._has_hops or not sites or event not in AT_ACCESS_LINKS or not _of_publications(kind) or broker is None:
+        if not (self._has_hops and sites and event in AT_ACCESS_LINKS and _of_publications(kind)) or broker is None:
             return read
         if event is Event.RECEIVED and peer is not None:
             return read

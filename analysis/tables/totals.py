@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from operator import add
+from types import GenericAlias
 from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_type_hints
 
 import msgspec
@@ -164,9 +165,9 @@ class Tally:
     def merge(self, table: pa.Table) -> None:
         """Adds the rows of other tallies of this kind, from a table that has at least this column."""
         everything = [*self._kept()]
-        decoder = _decoder(*(kept.row for kept in everything))
+        rows_of_each: Any = tuple(kept.row for kept in everything)
         for encoded in table.column(type(self).__name__).to_pylist():
-            for kept, rows in zip(everything, decoder.decode(encoded), strict=True):
+            for kept, rows in zip(everything, _decoder(rows_of_each).decode(encoded), strict=True):
                 for row in rows:
                     kept.add(row)
 
@@ -180,8 +181,9 @@ class Tally:
 
 
 @cache
-def _decoder(*rows: Any) -> msgspec.msgpack.Decoder[tuple[list[Any], ...]]:
-    return msgspec.msgpack.Decoder(tuple[tuple(list[row] for row in rows)])  # type: ignore[misc]
+def _decoder(rows: tuple[Any, ...]) -> msgspec.msgpack.Decoder[Any]:
+    """The decoder of lists of rows of these types."""
+    return msgspec.msgpack.Decoder(GenericAlias(tuple, tuple(GenericAlias(list, (row,)) for row in rows)))
 
 
 def _key(row: msgspec.Struct, names: Fields) -> _Key:

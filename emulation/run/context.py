@@ -15,11 +15,14 @@ from emulation.drivers.status import ClientCounts
 from emulation.held.hold import Hold
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
+from emulation.planning.plan import VariantPlan, planned_work_of
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import RunDisplay, Snapshot
 from emulation.runtimes.interface import Runtime
 from record import manifest
+from record.files import LOADS, write_json
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
+from scenario.workload.load_sketch import LoadSketch, sketched
 
 if TYPE_CHECKING:
     from emulation.runtimes.client_containers import ClientContainers
@@ -64,7 +67,21 @@ class RunContext:
         """Notes in the manifest that the run ended during this variant, counted from 0, and before those after it."""
         for record in self.manifest.variants[variant:]:
             record.interrupted = True
+        self.keep_manifest()
+
+    def keep_manifest(self) -> None:
+        """Writes the manifest as it is now. Raises `OSError`."""
         manifest.write(self.manifest, self.paths.directory)
+
+    def state_work(self, plan: VariantPlan, record: VariantRecord) -> None:
+        """States in the record of a variant what its clients shall do, and describes their load, for the report."""
+        workload, loads = plan.workload, self.paths.directory / LOADS
+        join = workload.scenario.timeline.join
+        sketch = LoadSketch(plan.name, join=join, run=workload.run, stretch=workload.stretch)
+        planned = planned_work_of(sketched(sketch, workload.operations()), workload.stretch)
+        record.planned, record.planned_operations = planned
+        loads.mkdir(exist_ok=True)
+        write_json(loads / f"{self.manifest.variants.index(record) + 1}.json", sketch.load())
 
     @contextmanager
     def phase(
@@ -81,7 +98,7 @@ class RunContext:
             yield
         finally:
             record.phases.append(PhaseRecord(name=name, start=begin, end=self.clock()))
-            manifest.write(self.manifest, self.paths.directory)
+            self.keep_manifest()
             self.log.info("phase ends", variant=record.name, phase=name.value)
 
 

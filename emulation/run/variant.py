@@ -7,17 +7,15 @@ from msgspec import UNSET
 from broker_service.routing import protocol_named
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
-from emulation.planning.plan import PlannedWork, VariantPlan, planned_work_of, publishers_subscribe
+from emulation.planning.plan import VariantPlan, publishers_subscribe
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.events import VariantEvents
 from emulation.run.held_phase import HeldPhase
 from emulation.run.remaining_state import remaining_state, remaining_subscriptions
 from record.errors import BrokerDefectError
-from record.files import LOADS, write_json
 from record.manifest import PhaseName, VariantRecord
 from record.time_units import SECOND
-from scenario.workload.load_sketch import LoadSketch, sketched
 
 
 class VariantRun:
@@ -67,7 +65,7 @@ class VariantRun:
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.brokers.tables()
             self._events = events = VariantEvents(context, self._plan, deployment)
-            record.planned, record.planned_operations = self._planned()
+            context.state_work(self._plan, record)
             record.event_logs = events.logs or UNSET
             begin = deployment.begin()
             events.begin(begin)
@@ -94,17 +92,6 @@ class VariantRun:
             deployment.drained()
             events.end()
             self._events = None
-
-    def _planned(self) -> PlannedWork:
-        """The work of the clients. On the way their load is described, for the report."""
-        workload, directory = self._plan.workload, self._context.paths.directory
-        join = workload.scenario.timeline.join
-        sketch = LoadSketch(self._plan.name, join=join, run=workload.run, stretch=workload.stretch)
-        planned = planned_work_of(sketched(sketch, workload.operations()), workload.stretch)
-        (directory / LOADS).mkdir(exist_ok=True)
-        place = self._context.manifest.variants.index(self._record) + 1
-        write_json(directory / LOADS / f"{place}.json", sketch.load())
-        return planned
 
     def _pass_until(self, events: VariantEvents, end: int) -> None:
         """Lets time pass, with the clients' operations and the faults that are due."""

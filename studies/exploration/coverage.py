@@ -20,6 +20,9 @@ _NAMED = frozenset({Event.DROPPED, Event.REJECTED, Event.REFUSED, Event.DISTURBE
 """Records whose text is a reason."""
 _PARTICULARS = re.compile(r"[A-Z]+\d+|\d[\d.,]*|'[^']*'")
 """Names of brokers and clients, and numbers."""
+_Name = tuple[str, str | None, str | None]
+"""The event of a record, the label or kind of its message, and the reason that it states."""
+_START: _Name = "start", None, None
 
 
 def features_of(run: JudgedRun) -> frozenset[str]:
@@ -28,38 +31,37 @@ def features_of(run: JudgedRun) -> frozenset[str]:
 
 
 def _of_records(records: Iterable[TraceRecord]) -> Iterator[str]:
-    last: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    following: set[tuple[str, str]] = set()
-    during: set[tuple[str, str]] = set()
+    last: dict[str, _Name] = {}
+    following: Counter[tuple[_Name, _Name]] = Counter()
+    during: set[tuple[_Name, str]] = set()
     holding: list[str] = []
     for record in records:
-        if record.event in _UNTOLD:
+        event, node = record.event, record.node
+        if event in _UNTOLD:
             continue
-        if record.node == EMULATOR:
-            if record.event in FAULT_CHANGES and record.text:
+        if node == EMULATOR:
+            if event in FAULT_CHANGES and record.text:
                 handover = f", {record.kind}" if record.kind else ""
-                yield f"{'fault' if record.event == Event.FAULT else 'healed by'} {record.text}{handover}"
-                holding = [record.text] if record.event == Event.FAULT else []
+                yield f"{'fault' if event == Event.FAULT else 'healed by'} {record.text}{handover}"
+                holding = [record.text] if event == Event.FAULT else []
             continue
-        name = _name(record)
-        counts[name] += 1
-        following.add((last.get(record.node, "start"), name))
+        name: _Name = event, record.label or record.kind, record.text if event in _NAMED else None
+        following[last.get(node, _START), name] += 1
         if holding:
             during.add((name, holding[0]))
-        last[record.node] = name
-    for before, name in following:
-        yield f"{before}, then {name}"
+        last[node] = name
+    counts: Counter[str] = Counter()
+    for (before, name), number in following.items():
+        counts[_in_words(name)] += number
+        yield f"{_in_words(before)}, then {_in_words(name)}"
     for name, fault in during:
-        yield f"{name} after {fault}"
-    for name, number in counts.items():
-        yield f"{name}, up to {1 << number.bit_length()} times"
+        yield f"{_in_words(name)} after {fault}"
+    for words, number in counts.items():
+        yield f"{words}, up to {1 << number.bit_length()} times"
 
 
-def _name(record: TraceRecord) -> str:
-    what = record.label or record.kind
-    name = f"{record.event} {what}" if what else record.event
-    return f"{name} {_PARTICULARS.sub('_', record.text)}" if record.event in _NAMED and record.text else name
+def _in_words(name: _Name) -> str:
+    return " ".join(filter(None, (*name[:2], _PARTICULARS.sub("_", name[2] or ""))))
 
 
 def _of_tables(tables: Tables) -> Iterator[str]:
