@@ -112,7 +112,7 @@ class Numbers(msgspec.Struct, Generic[_OfKey]):
 
     key: _OfKey
     numbers: bytes
-    """Of eight bytes each."""
+    """Eight bytes for each."""
 
 
 class Series(Generic[_OfKey]):
