@@ -25,6 +25,7 @@ from scenario.faults.planning import ScheduledFault
 from topology.evolutions.evolution import Appears, Change, Vanishes
 from topology.sites import Site
 
+_NEVER = 1 << 63
 _SHOWN = 4
 """Faults listed in one line."""
 
@@ -112,7 +113,7 @@ class VariantEvents:
 
     def advance(self) -> None:
         """Injects and heals what is due, and changes links. Raises `HostError`."""
-        if self._faulty or self._moves:
+        if self._fault_run.awaits_counts or self.next_stop(_NEVER) <= self._deployment.clock():
             self._bring_about()
 
     def _bring_about(self) -> list[str]:
