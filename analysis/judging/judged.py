@@ -49,6 +49,8 @@ class Duty(msgspec.Struct, array_like=True, gc=False):
     for never."""
     due: bool
     """True when nothing but its start is in doubt. Otherwise only a later notification shows that the client must."""
+    broker: str | None = None
+    """The client's broker. What another one sends a client that moves shows nothing of this one."""
 
 
 class PublicationOutcome(msgspec.Struct, array_like=True):

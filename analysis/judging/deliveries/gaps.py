@@ -10,13 +10,14 @@ A publication that a client may get, and did not, is lost after all if one of it
 
 A subscription had started if an earlier publication of the same publisher and broker reached the client in the same
 session and proves it, or if its start was announced in that session before the publication was made. What a publisher
-that moves publishes at another broker comes in a stream of its own, and shows nothing of the former one.
+that moves publishes at another broker comes in a stream of its own, and shows nothing of the former one. Neither does
+what a client that moves gets from another broker.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from analysis.judging.evidence.lost_ranges import LostRanges
@@ -34,8 +35,9 @@ class Starts:
     """The first publication of one publisher that proves each subscription started, in each session of its client."""
 
     breaks: SessionBreaks
-    proven: dict[tuple[str, str | None, int, int], _Published] = field(default_factory=dict)
-    """The first publication that proves a start, by client, the publisher's broker, session and subscription."""
+    proven: dict[tuple[str, str | None, str | None, int, int], _Published] = field(default_factory=dict)
+    """The first publication that proves a start, by client, the publisher's broker, the client's, session and
+    subscription."""
 
     @classmethod
     def of(cls, of_publisher: Iterable[JudgedPublication], breaks: SessionBreaks) -> Starts:
@@ -44,8 +46,10 @@ class Starts:
         for judged in of_publisher:
             for outcome in judged.outcomes:
                 if outcome.proves is not None and outcome.receipts:
-                    session = starts.session(outcome.client, outcome.receipts[0].notified)
-                    starts.proven[outcome.client, judged.origin, session, outcome.proves] = _published(judged)
+                    receipt = outcome.receipts[0]
+                    stream = outcome.client, judged.origin, receipt.broker
+                    session = starts.session(outcome.client, receipt.notified)
+                    starts.proven[*stream, session, outcome.proves] = _published(judged)
         return starts
 
     def session(self, client: str, time: int) -> int:
@@ -57,7 +61,8 @@ class Starts:
         published = _published(judged)
         if duty.announced <= published[0] and self.session(client, duty.announced) == session:
             return True
-        return self.proven.get((client, judged.origin, session, duty.subscription), (FOREVER, 0)) < published
+        stream = client, judged.origin, duty.broker
+        return self.proven.get((*stream, session, duty.subscription), (FOREVER, 0)) < published
 
 
 def with_gaps(
@@ -65,25 +70,29 @@ def with_gaps(
 ) -> Iterator[JudgedPublication]:
     """The publications of a publisher, the latest first, with the right `must` where a gap proves it, and with an
     excuse where a lost range was told in its place."""
-    later_arrived: dict[tuple[str, str | None], int] = {}
+    later_arrived: dict[tuple[str, str | None], dict[str | None, int]] = {}
     missing = lost_ranges.of_publisher()
     for judged in of_publisher:
         for outcome in judged.outcomes:
-            stream = outcome.client, judged.origin
-            arrived = later_arrived.get(stream, FOREVER)
+            arrived = later_arrived.setdefault((outcome.client, judged.origin), {})
             if outcome.receipts:
-                later_arrived[stream] = min(arrived, outcome.receipts[0].notified)
+                first = outcome.receipts[0]
+                arrived[first.broker] = min(arrived.get(first.broker, FOREVER), first.notified)
                 continue
             if outcome.duties:
                 _judge(judged, outcome, arrived, starts)
-            missing.excuse(judged, outcome, arrived)
+            missing.excuse(judged, outcome, min(arrived.values(), default=FOREVER))
         yield judged
 
 
-def _judge(judged: JudgedPublication, outcome: PublicationOutcome, later_arrived: int, starts: Starts) -> None:
+def _judge(
+    judged: JudgedPublication, outcome: PublicationOutcome, arrived: Mapping[str | None, int], starts: Starts
+) -> None:
+    """`arrived` are the times at which a later publication first reached the client, by the client's broker."""
     client = outcome.client
     last_session = starts.session(client, judged.published or 0)
     for duty in outcome.duties:
+        later_arrived = arrived.get(duty.broker, FOREVER)
         session = starts.session(client, later_arrived)
         if later_arrived < duty.withdrawn and starts.started(client, duty, session, judged):
             outcome.right, outcome.cause = Right.MUST, Cause.GAP

@@ -99,7 +99,7 @@ class Duties:
         cut = history.cuts.between(*brokers)
         parted = history.parted.between(*brokers).overlaps(published.time, flight.until)
         due = flight.doubt is None and not parted and made.due(cut, published.time, flight.until)
-        return Duty(made.number, made.withdrawn, made.announced_before(cut, published.time), due)
+        return Duty(made.number, made.withdrawn, made.announced_before(cut, published.time), due, made.broker)
 
 
 def owing_subscriptions(found: Found) -> dict[str, list[int]]:

@@ -126,7 +126,8 @@ def standings_of(number: int, lifetime: DeclarationLifetime, history: History) -
     since = -FOREVER
     for stay in stays:
         made = standing_of(number, msgspec.structs.replace(lifetime, broker=stay.broker), history)
-        yield msgspec.structs.replace(made, since=since, until=stay.end)
+        announced = tuple(time for time in made.announced if time >= since)
+        yield msgspec.structs.replace(made, since=since, until=stay.end, announced=announced)
         since = stay.end
 
 
