@@ -9,7 +9,8 @@ These do:
 3. it was withdrawn before, or the run ended before;
 4. its client, the client's site or its access link had failed: the announcement is there when the fault has been healed
    and the session had the time to come back, even if it did not break, because a frozen client reads nothing;
-5. a slow reader has not read yet what had come to its session before.
+5. a fault that crashes no broker was meanwhile: what waited for its end, or was lost, crosses the overlay after that;
+6. a slow reader has not read yet what had come to its session before.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def _due(lifetime: DeclarationLifetime, made: Standing, history: History, overla
     others = [broker.id for broker in overlay.brokers if broker.id != made.broker]
     cuts = (history.cuts.between(made.broker, other) for other in others)
     settled = min((cut.settled(made.issued, made.settled) for cut in cuts), default=made.settled)
+    if history.own_clients is not None and history.own_clients.unsettled.overlaps(made.issued, made.settled):
+        settled += history.settling.spread
     due = _received(lifetime, history, settled)
     is_excused = due >= min(made.withdrawn, end) or made.outages.overlaps(made.issued, due)
     return None if is_excused else due

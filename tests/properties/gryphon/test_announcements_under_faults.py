@@ -34,9 +34,24 @@ OF_A_FROZEN_CLIENT = (
     "{at: join+1.01s, pause: S, for: 7.8s}",
 )
 OVER_A_DAMAGED_LINK = (2, "327ms", "", "window: 128", "{at: join+1s, corrupt: A-B, share: 50%, for: 6s}")
+AFTER_LOST_MESSAGES = (
+    3,
+    "326ms",
+    "    - {at: 2.9s, client: T, broker: A, id: t, subscribe: \"[class,eq,'B']\"}",
+    "heartbeat: 100ms",
+    "{at: join+2.9s, disturb: A->B1, lose: 100%, for: 400ms}",
+)
+AFTER_A_PARTITION = (3, "330ms", "", "heartbeat: 100ms", "{at: join+0s, partition: [[A], [rest]], for: 2s}")
 SLOW = pytest.mark.parametrize(
     "parts",
-    [AFTER_A_CRASH, AFTER_A_CRASH_WITH_A_SUBSCRIBER, OF_A_FROZEN_CLIENT, OVER_A_DAMAGED_LINK],
+    [
+        AFTER_A_CRASH,
+        AFTER_A_CRASH_WITH_A_SUBSCRIBER,
+        OF_A_FROZEN_CLIENT,
+        OVER_A_DAMAGED_LINK,
+        AFTER_LOST_MESSAGES,
+        AFTER_A_PARTITION,
+    ],
 )
 Parts = tuple[int, str, str, str, str]
 
