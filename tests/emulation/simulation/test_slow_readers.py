@@ -54,7 +54,7 @@ def judged(directory: Path, policy: str, more: str = "") -> VariantSummary:
     [
         (UnreadPolicy.DROP_NEWEST, UNREAD),
         pytest.param(UnreadPolicy.DROP_OLDEST, UNREAD, marks=pytest.mark.proof),
-        (UnreadPolicy.END_SESSION, "its session"),
+        (UnreadPolicy.END_SESSION, "their session"),
     ],
 )
 def test_a_slow_reader_costs_itself_what_the_policy_says(tmp_path: Path, policy: UnreadPolicy, cost: str) -> None:
