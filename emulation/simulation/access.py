@@ -16,6 +16,7 @@ from broker_service.config import Limits
 from broker_service.messages import BrokerFrame, ClientRequest
 from broker_service.transport.wire import encode_broker_frame, encode_client_frames
 from emulation.network.relay.shaping import Shaper
+from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import HEADERS
 from emulation.simulation.links import Direction
 from record.time_units import SECOND
@@ -24,6 +25,7 @@ from topology.sites import Site
 
 WINDOW_BYTES: Final = 65_535
 """Bytes of a stream that may be under way: HTTP/2's window before anybody enlarges it."""
+Arrive = Callable[[int], None]
 _LARGEST: Final = 1 << 30
 """Bytes of a frame that is never divided, because its size alone is asked for."""
 _OPENING_ROUND_TRIPS: Final = 2
@@ -81,12 +83,22 @@ class AccessPath:
         """Damages this share of packets."""
         self._direction.corrupt(share)
 
-    def carry_requests(self, now: int, requests: Sequence[ClientRequest]) -> int:
-        """The time at which a frame with these requests has arrived; without any, the end of the stream."""
-        return self._arrival(now, encode_client_frames(requests, _LARGEST))
+    def carry_requests(self, events: EventQueue, requests: Sequence[ClientRequest], arrive: Arrive) -> None:
+        """Has `arrive` called when a frame with these requests has arrived, with the time at which it has left the
+        link whole."""
+        self._carry(events, encode_client_frames(requests, _LARGEST), arrive)
 
-    def carry_frame(self, now: int, frame: BrokerFrame) -> int:
-        """The time at which a frame of the broker has arrived."""
+    def carry_frame(self, events: EventQueue, frame: BrokerFrame, arrive: Arrive) -> None:
+        """Has `arrive` called when a frame of the broker has arrived, with the time at which it has left the link
+        whole."""
+        self._carry(events, encode_broker_frame(frame, _LARGEST), arrive)
+
+    def end_at(self, now: int) -> int:
+        """The time at which the end of the stream has arrived, behind all frames."""
+        return self._arrival(now, encode_client_frames((), _LARGEST)) + self._direction.has_late
+
+    def frame_at(self, now: int, frame: BrokerFrame) -> int:
+        """The time at which a frame of the broker has arrived, as long as the link stays as it is."""
         return self._arrival(now, encode_broker_frame(frame, _LARGEST))
 
     def read_at(self, time: int) -> None:
@@ -94,13 +106,26 @@ class AccessPath:
         _, size = self._under_way.pop()
         self._under_way.append((time + self._way_back, size))
 
+    def _carry(self, events: EventQueue, frames: Sequence[bytes], arrive: Arrive) -> None:
+        size = _size(frames)
+        self._direction.carry(events, size, self._latency(), arrive)
+        self._note(size)
+
     def _arrival(self, now: int, frames: Sequence[bytes]) -> int:
-        size, direction = sum(HEADERS + len(frame) for frame in frames), self._direction
-        arrival = direction.arrival(now, size, self._latency())
-        self.left_at = direction.left_at
-        self._under_way.append((direction.left_at + self._way_back, size))
-        self._bytes += size
+        size = _size(frames)
+        arrival = self._direction.arrival(now, size, self._latency())
+        self._note(size)
         return arrival
+
+    def _note(self, size: int) -> None:
+        """A frame of this size is under way."""
+        self.left_at = self._direction.left_at
+        self._under_way.append((self.left_at + self._way_back, size))
+        self._bytes += size
+
+
+def _size(frames: Sequence[bytes]) -> int:
+    return sum(HEADERS + len(frame) for frame in frames)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,8 +112,8 @@ class OpenStream:
         opposite, direction, events = self._opposite, self._direction, self._end.events
         assert isinstance(frame, MessageFrame)
         if direction.up:
-            arrival = direction.arrival(events.now, frame_size(frame), self._end.process.latency())
-            events.at(arrival, partial(opposite.receive, self.opposite_number, frame, direction.left_at))
+            receive = partial(opposite.receive, self.opposite_number, frame)
+            direction.carry(events, frame_size(frame), self._end.process.latency(), receive)
         else:
             self._undelivered.append(partial(opposite.receive, self.opposite_number, frame))
 
@@ -121,12 +121,8 @@ class OpenStream:
         """The direction from here works again after it was cut: frames that were sent meanwhile arrive at once, or
         behind those that were sent before the cut and are still in flight."""
         undelivered, self._undelivered = self._undelivered, []
-        events, direction = self._end.events, self._direction
         for arrive in undelivered:
-            if direction.last_arrival > events.now:
-                events.at(direction.last_arrival, arrive)
-            else:
-                events.soon(arrive)
+            self._direction.follow(self._end.events, arrive)
 
     def handle(self, messages: Sequence[Message]) -> None:
         end = self._end

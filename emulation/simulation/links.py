@@ -4,16 +4,21 @@
 driver; TCP makes a stream of the packets. TCP itself is modelled, not emulated: a packet that the link drops is sent
 again after a probe or a time-out of Linux (RFC 8985 and RFC 6298, with their minimum of 200 ms), twice as late each
 time it is dropped again, and everything behind it waits. Acknowledgements of TCP use none of the rate, and a window of
-TCP is never full, because a broker's own window is smaller.
+TCP is never full, because a broker's own window is smaller. When fewer packets are dropped from some time on, frames
+that wait for TCP arrive sooner (`late_frames`).
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from emulation.network.relay.shaping import DropReason, Shaper
+from emulation.simulation.event_queue import EventQueue
+from emulation.simulation.late_frames import LateFrame, LateFrames, Repetitions
 from record.time_units import SECOND
 from topology.link_properties import LinkProperties
 
@@ -46,6 +51,10 @@ class Direction:
         """The share of packets that have to be sent again."""
         self._round_trip = round((properties.delay + opposite.delay) * SECOND)
         self._last = 0
+        self._late: LateFrames | None = None
+        """Frames that wait for TCP, once there was one."""
+        self._repetitions: list[Repetitions] = []
+        """Packets of the latest frame that were dropped."""
         self.left_at = 0
         """The time at which the latest frame has left the link whole, without the time that its ends add."""
 
@@ -70,8 +79,11 @@ class Direction:
         self._adjust()
 
     def _adjust(self) -> None:
-        properties = self._properties
+        properties, before = self._properties, self._dropped
         self._dropped = 1 - (1 - properties.loss) * (1 - self._corruption)
+        if self._dropped < before and self._late and self._random is not None:
+            latest = self._late.draw_anew(self._dropped, self._random)
+            self._last, self.left_at = latest.at, latest.left_at
         self._shaper.change(replace(properties, loss=self._dropped))
         self._round_trip = round((properties.delay + self._way_back) * SECOND)
 
@@ -80,11 +92,38 @@ class Direction:
         """The time at which the latest frame that was sent has arrived or will, of all streams that share the link."""
         return max(self._last, self._shaper.last_leaves)
 
+    def carry(self, events: EventQueue, size: int, latency: int, arrive: Callable[[int], None]) -> None:
+        """Has `arrive` called when a frame of `size` bytes, sent now, has arrived whole, with the time at which it has
+        left the link. `latency` is that of `arrival`."""
+        at = self.arrival(events.now, size, latency)
+        if not (self._repetitions or self._late):
+            events.at(at, partial(arrive, self.left_at))
+            return
+        if self._late is None:
+            self._late = LateFrames(events)
+        self._late.add(LateFrame(at, self.left_at, self._shaper.last_leaves, latency, self._repetitions, arrive))
+
+    def follow(self, events: EventQueue, arrive: Callable[[], None]) -> None:
+        """Has `arrive` called when all frames that were sent have arrived."""
+        if self._late:
+            self._late.add(LateFrame(self._last, self._last, 0, 0, [], lambda _: arrive()))
+        elif self.last_arrival > events.now:
+            events.at(self.last_arrival, arrive)
+        else:
+            events.soon(arrive)
+
+    @property
+    def has_late(self) -> bool:
+        """True while frames wait until TCP has sent packets again."""
+        return bool(self._late)
+
     def arrival(self, now: int, size: int, latency: int) -> int:
-        """The time at which a frame of `size` bytes, sent now, has arrived whole.
+        """The time at which a frame of `size` bytes, sent now, has arrived whole, as long as the link stays as it is.
 
         `latency` is the time that its ends add, in nanoseconds.
         """
+        if self._repetitions:
+            self._repetitions = []
         packet = size if size < SEGMENT_BYTES else SEGMENT_BYTES
         arrival = leaves if (leaves := self._shaper.admit(now, packet + PACKET_OVERHEAD)) >= 0 else self._again(now)
         while (size := size - SEGMENT_BYTES) > 0:
@@ -115,10 +154,11 @@ class Direction:
         """The time at which a packet that was dropped has arrived after all."""
         alone = self._last <= now
         wait = self._round_trip + SHORTEST_TIMEOUT if alone else 2 * self._round_trip
-        dropped = 1
+        sent = [now + wait]
         if self._random is None:
             self._random = random.Random(f"{self._seed}:retransmission")
-        while self._random.random() < self._dropped and dropped < MOST_TIMEOUT_DOUBLINGS:
-            wait += (self._round_trip + SHORTEST_TIMEOUT) << dropped
-            dropped += 1
-        return now + wait + round(self._properties.delay * SECOND)
+        while self._random.random() < self._dropped and len(sent) < MOST_TIMEOUT_DOUBLINGS:
+            sent.append(sent[-1] + ((self._round_trip + SHORTEST_TIMEOUT) << len(sent)))
+        again = Repetitions(sent, round(self._properties.delay * SECOND))
+        self._repetitions.append(again)
+        return again.arrival

@@ -149,10 +149,10 @@ class SimulatedLink:
             self._failed(broker, dialler)
             return
         number, hello = dialler.dial()
-        arrival = self.directions[broker].arrival(self._events.now, frame_size(hello), 0)
-        self._events.at(arrival, partial(self._answer, broker, dialler, listener, number, hello))
+        answer = partial(self._answer, broker, dialler, listener, number, hello)
+        self.directions[broker].carry(self._events, frame_size(hello), 0, answer)
 
-    def _answer(self, broker: BrokerId, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello) -> None:
+    def _answer(self, broker: BrokerId, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello, _: int) -> None:
         if not self._ready(dialler, listener):
             dialler.give_up(number)
             self._failed(broker, dialler)
@@ -165,12 +165,11 @@ class SimulatedLink:
             self.connect_soon()
             return
         stream = self._stream = Stream(broker, number, accepted)
-        arrival = back.arrival(self._events.now, frame_size(answer), 0)
-        self._events.at(arrival, partial(self._open, dialler, listener, stream, answer))
+        back.carry(self._events, frame_size(answer), 0, partial(self._open, dialler, listener, stream, answer))
         self.silences.note()
 
-    def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: Stream, answer: Hello) -> None:
-        if dialler.process.hold(partial(self._open, dialler, listener, stream, answer)):
+    def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: Stream, answer: Hello, left_at: int) -> None:
+        if dialler.process.hold(partial(self._open, dialler, listener, stream, answer, left_at)):
             return
         if self._stream is not stream:
             dialler.give_up(stream.dialled)

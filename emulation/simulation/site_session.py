@@ -90,7 +90,7 @@ class SiteSession(SimulatedSession):
         return partial(end_at_broker, self._broker, self._session)
 
     def _closing_at(self) -> int:
-        return self._paths.to_broker.carry_requests(self._events.now, ())
+        return self._paths.to_broker.end_at(self._events.now)
 
     def _flush(self, session: Session) -> None:
         """Sends the requests that were submitted, in frames, as far as the link takes them."""
@@ -111,8 +111,7 @@ class SiteSession(SimulatedSession):
                 return
             if not (requests := self._requests.take()):
                 return
-            self._arrival = path.carry_requests(events.now, requests)
-            events.at(self._arrival, partial(self._bring, self._broker, session, requests, path.left_at))
+            path.carry_requests(events, requests, partial(self._bring, self._broker, session, requests))
 
     def _bring(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest], came: int) -> None:
         if broker.held is not None:
@@ -154,9 +153,7 @@ class SiteSession(SimulatedSession):
 
     def _carry(self, session: Session, frame: BrokerFrame) -> None:
         """Sends a frame over the link, at the other end of which it is read at once."""
-        path = self._paths.to_client
-        self._return = path.carry_frame(self._events.now, frame)
-        self._events.at(self._return, partial(self._take, session, frame, path.left_at))
+        self._paths.to_client.carry_frame(self._events, frame, partial(self._take, session, frame))
 
     def _take(self, session: Session, frame: BrokerFrame, came: int) -> None:
         if self._frozen is not None:

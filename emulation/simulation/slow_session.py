@@ -50,7 +50,7 @@ class SlowSiteSession(SiteSession):
     def _carry(self, session: Session, frame: BrokerFrame) -> None:
         """Sends a frame over the link; each of its events is read behind what came before."""
         events, path = self._events, self._paths.to_client
-        read = max(self._return, path.carry_frame(events.now, frame))
+        read = max(self._return, path.frame_at(events.now, frame))
         for event in frame.events:
             if event.outcome is Outcome.NOTIFIED:
                 read += self._interval
