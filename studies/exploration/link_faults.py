@@ -14,8 +14,8 @@ LONGEST = 100.0
 _USUAL = 8.0
 """Seconds that most faults last at most; three heartbeats and the way back are less."""
 _SHARES = (1, 3, 10)
-"""Percentages of frames that a link drops or damages. With more, the simulator draws times of TCP's retransmission of a
-minute and longer when a frame is dropped, which no heal shortens, though it would on real brokers."""
+"""Percentages of frames that a link drops or damages. With more, TCP waits after the heal of a fault as long again as
+it lasted, and little else happens meanwhile."""
 
 Fault = Mapping[str, Any]
 """A fault as scenarios list them, without its time."""
