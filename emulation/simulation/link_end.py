@@ -112,8 +112,12 @@ class OpenStream:
         opposite, direction, events = self._opposite, self._direction, self._end.events
         assert isinstance(frame, MessageFrame)
         if direction.up:
-            receive = partial(opposite.receive, self.opposite_number, frame)
-            direction.carry(events, frame_size(frame), self._end.process.latency(), receive)
+            latency = self._end.process.latency()
+            arrival = direction.arrival(events.now, frame_size(frame), latency)
+            if direction.repetitions or direction.late:
+                direction.keep(events, arrival, latency, partial(opposite.receive, self.opposite_number, frame))
+            else:
+                events.at(arrival, partial(opposite.receive, self.opposite_number, frame, direction.left_at))
         else:
             self._undelivered.append(partial(opposite.receive, self.opposite_number, frame))
 

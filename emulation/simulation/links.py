@@ -51,9 +51,9 @@ class Direction:
         """The share of packets that have to be sent again."""
         self._round_trip = round((properties.delay + opposite.delay) * SECOND)
         self._last = 0
-        self._late: LateFrames | None = None
+        self.late: LateFrames | None = None
         """Frames that wait for TCP, once there was one."""
-        self._repetitions: list[Repetitions] = []
+        self.repetitions: list[Repetitions] = []
         """Packets of the latest frame that were dropped."""
         self.left_at = 0
         """The time at which the latest frame has left the link whole, without the time that its ends add."""
@@ -81,8 +81,8 @@ class Direction:
     def _adjust(self) -> None:
         properties, before = self._properties, self._dropped
         self._dropped = 1 - (1 - properties.loss) * (1 - self._corruption)
-        if self._dropped < before and self._late and self._random is not None:
-            latest = self._late.draw_anew(self._dropped, self._random)
+        if self._dropped < before and self.late and self._random is not None:
+            latest = self.late.draw_anew(self._dropped, self._random)
             self._last, self.left_at = latest.at, latest.left_at
         self._shaper.change(replace(properties, loss=self._dropped))
         self._round_trip = round((properties.delay + self._way_back) * SECOND)
@@ -96,17 +96,22 @@ class Direction:
         """Has `arrive` called when a frame of `size` bytes, sent now, has arrived whole, with the time at which it has
         left the link. `latency` is that of `arrival`."""
         at = self.arrival(events.now, size, latency)
-        if not (self._repetitions or self._late):
+        if self.repetitions or self.late:
+            self.keep(events, at, latency, arrive)
+        else:
             events.at(at, partial(arrive, self.left_at))
-            return
-        if self._late is None:
-            self._late = LateFrames(events)
-        self._late.add(LateFrame(at, self.left_at, self._shaper.last_leaves, latency, self._repetitions, arrive))
+
+    def keep(self, events: EventQueue, at: int, latency: int, arrive: Callable[[int], None]) -> None:
+        """Has the latest frame arrive at this time, or sooner: packets of it are sent again, or frames before it wait
+        for that."""
+        if self.late is None:
+            self.late = LateFrames(events)
+        self.late.add(LateFrame(at, self.left_at, self._shaper.last_leaves, latency, self.repetitions, arrive))
 
     def follow(self, events: EventQueue, arrive: Callable[[], None]) -> None:
         """Has `arrive` called when all frames that were sent have arrived."""
-        if self._late:
-            self._late.add(LateFrame(self._last, self._last, 0, 0, [], lambda _: arrive()))
+        if self.late:
+            self.late.add(LateFrame(self._last, self._last, 0, 0, [], lambda _: arrive()))
         elif self.last_arrival > events.now:
             events.at(self.last_arrival, arrive)
         else:
@@ -115,15 +120,15 @@ class Direction:
     @property
     def has_late(self) -> bool:
         """True while frames wait until TCP has sent packets again."""
-        return bool(self._late)
+        return bool(self.late)
 
     def arrival(self, now: int, size: int, latency: int) -> int:
         """The time at which a frame of `size` bytes, sent now, has arrived whole, as long as the link stays as it is.
 
         `latency` is the time that its ends add, in nanoseconds.
         """
-        if self._repetitions:
-            self._repetitions = []
+        if self.repetitions:
+            self.repetitions = []
         packet = size if size < SEGMENT_BYTES else SEGMENT_BYTES
         arrival = leaves if (leaves := self._shaper.admit(now, packet + PACKET_OVERHEAD)) >= 0 else self._again(now)
         while (size := size - SEGMENT_BYTES) > 0:
@@ -160,5 +165,5 @@ class Direction:
         while self._random.random() < self._dropped and len(sent) < MOST_TIMEOUT_DOUBLINGS:
             sent.append(sent[-1] + ((self._round_trip + SHORTEST_TIMEOUT) << len(sent)))
         again = Repetitions(sent, round(self._properties.delay * SECOND))
-        self._repetitions.append(again)
+        self.repetitions.append(again)
         return again.arrival
