@@ -88,7 +88,9 @@ def draw(run: MeasuredRun, recipe: FigureRecipe) -> DrawnFigure:
         if not _is_drawn(variant.name, recipe):
             continue
         at = _number(_value(variant, recipe.axis))
-        points[_curve_of(variant, recipe)].append((at, quantity.of(run, variant)))
+        value = quantity.of(run, variant)
+        # In Python's own numbers, because those of NumPy, which quantities use, cannot be stored.
+        points[_curve_of(variant, recipe)].append((at, None if value is None else float(value)))
     return DrawnFigure(
         figure=recipe.figure,
         x_title=recipe.title or str(recipe.axis).rpartition(".")[2],

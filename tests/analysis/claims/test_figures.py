@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
-from analysis.claims import ClaimsError, load_claims
-from analysis.claims.figures import VARIANT, FigureRecipe, draw, load_figures
+from analysis.claims import ClaimsError, figures, load_claims
+from analysis.claims.figures import VARIANT, DrawnFigure, FigureRecipe, draw, load_figures
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
-from analysis.claims.quantities import MOST_POINTS, Curve
+from analysis.claims.quantities import MOST_POINTS, Curve, Quantity
 from analysis.claims.shipped import CURVES, QUANTITIES
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import DeliveryOverTime, Notification
@@ -90,6 +91,13 @@ def test_variants_by_their_names() -> None:
 )
 def test_quantities(quantity: str, value: float | None) -> None:
     assert QUANTITIES[quantity].of(run(), variant("x", {})) == (None if value is None else pytest.approx(value))
+
+
+def test_numbers_of_numpy_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    quantity = Quantity("a number of NumPy's", lambda _run, _variant: np.float64(0.5))
+    monkeypatch.setattr(figures, "QUANTITIES", {"of NumPy": quantity})
+    drawn = draw(run(variant("x", {})), FigureRecipe(figure="x", quantity="of NumPy"))
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(drawn), type=DrawnFigure) == drawn
 
 
 def test_the_busiest_broker_has_the_greatest_mean_load() -> None:
