@@ -62,6 +62,7 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 setup: all ## Install, generate, start and build what is missing for all commands
 	@{ $(PYTHON_BIN)/python setup/spark_classes.py || echo 'set-up: continuing without the archive of classes' >&2; } & \
 	$(build_image); wait
+	@echo 'set-up: done; "make doctor" shows what this host can run, "make emulate" makes a first run'
 
 proto: runs ## Generate the protobuf code again if proto/ changed
 
