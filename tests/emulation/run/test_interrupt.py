@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_no_signal_stops_the_teardown() -> None:
             interrupt.check()
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """A program that a shell has started in the background ignores Ctrl-C from its start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_a_signal_is_not_kept_once_nothing_is_left_to_be_ended() -> None:
     with Interrupt() as interrupt:
         interrupt.release()

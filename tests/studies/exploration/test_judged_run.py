@@ -83,12 +83,13 @@ name: far
 topology: {kind: redundant-tree, tree: star, nodes: 3, replicas: 1, link: {delay: 290598us..352625us, loss: 1%}}
 routing: {protocol: gryphon}
 workload: {operations: [{at: 8s, client: S, broker: B, id: s, subscribe: "[class,eq,'B']"}]}
-timeline: {join: 8s, run: 3s, drain: DRAIN, withdraw: 10min}
-faults: [{at: run+1s, corrupt: A-C, share: 80%, for: 5s}]
+timeline: {join: 8s, run: 120s, drain: DRAIN, withdraw: 10min}
+faults: [{at: run+1s, corrupt: A-C, share: 80%, for: 118s}]
 seed: 15
 """
 
 
 def test_a_transport_that_backs_off_for_minutes_is_no_lack_of_quiet(room: JudgingRoom) -> None:
-    kinds = [room.judged(load_text(BACK_OFF.replace("DRAIN", f"{drain}s"), "far")).kinds for drain in (60, DRAIN)]
+    """TCP may wait as long again as the damage lasted."""
+    kinds = [room.judged(load_text(BACK_OFF.replace("DRAIN", f"{drain}s"), "far")).kinds for drain in (10, DRAIN)]
     assert kinds == [(Kind.NO_QUIET,), ()]
