@@ -12,6 +12,14 @@ import pytest
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 
 
+@pytest.fixture(autouse=True)
+def _heeds_signals() -> Iterator[None]:
+    """A program that a shell has started in the background ignores Ctrl-C from its start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_a_signal_wakes_whoever_waits() -> None:
     with Interrupt() as interrupt:
         threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGTERM)).start()
@@ -38,15 +46,6 @@ def test_no_signal_stops_the_teardown() -> None:
             interrupt.check()
 
 
-@pytest.fixture
-def _interruptible() -> Iterator[None]:
-    """A program that a shell has started in the background ignores Ctrl-C from its start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_interruptible")
 def test_a_signal_is_not_kept_once_nothing_is_left_to_be_ended() -> None:
     with Interrupt() as interrupt:
         interrupt.release()
