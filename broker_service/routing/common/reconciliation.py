@@ -44,7 +44,8 @@ class Reconciliation(Generic[Item]):
         self._link_status = link_status
         self._reconcile_after = reconcile_after
         self._incarnations: dict[BrokerId, int] = {}
-        self._unconfirmed: dict[BrokerId, set[Item]] = {}
+        self._unconfirmed: dict[BrokerId, dict[Item, None]] = {}
+        """In the order in which they were expected, because what is withdrawn for them is sent in that order."""
 
     def encounter(self, neighbour: BrokerId, incarnation: int) -> Encounter:
         """Compares a neighbour's incarnation with the one that the link was up to before, and keeps it."""
@@ -56,13 +57,13 @@ class Reconciliation(Generic[Item]):
 
     def expect(self, neighbour: BrokerId, items: Iterable[Item]) -> None:
         """The neighbour was restarted: all these items came through it."""
-        self._unconfirmed[neighbour] = set(items)
+        self._unconfirmed[neighbour] = dict.fromkeys(items)
 
     def confirm(self, neighbour: BrokerId, item: Item) -> None:
         """The neighbour has announced an item again."""
         unconfirmed = self._unconfirmed.get(neighbour)
         if unconfirmed is not None:
-            unconfirmed.discard(item)
+            unconfirmed.pop(item, None)
 
     def is_expecting(self, neighbour: BrokerId) -> bool:
         """True while the neighbour has time to confirm items."""
@@ -70,7 +71,7 @@ class Reconciliation(Generic[Item]):
 
     def take_overdue(self, neighbour: BrokerId) -> Collection[Item]:
         """Ends the neighbour's time, and returns what it has not confirmed."""
-        return self._unconfirmed.pop(neighbour, set())
+        return self._unconfirmed.pop(neighbour, {})
 
     def set_timer(self, neighbour: BrokerId) -> SetTimer:
         """The action that begins the neighbour's time, or begins it anew."""

@@ -64,6 +64,15 @@ def _overdue(history: list[tuple[str, set[int]]]) -> set[int]:
     return expected.difference(*(items for _, items in confirmed))
 
 
+def test_what_is_overdue_is_in_the_order_in_which_it_was_expected() -> None:
+    """Sets of texts have another order in each process, and brokers send what they withdraw in this one."""
+    items = [f"B1.1.{number}" for number in range(50)]
+    reconciliation: Reconciliation[str] = Reconciliation({"B2": Status()}, 5.0)
+    reconciliation.expect("B2", items)
+    reconciliation.confirm("B2", items[7])
+    assert list(reconciliation.take_overdue("B2")) == [*items[:7], *items[8:]]
+
+
 def test_a_neighbour_is_known_by_its_incarnation() -> None:
     reconciliation: Reconciliation[int] = Reconciliation({}, 5.0)
     seen = [reconciliation.encounter(neighbour, incarnation) for neighbour, incarnation in
