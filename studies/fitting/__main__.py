@@ -19,19 +19,15 @@ import math
 import random
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from rich.console import Console
 
-from emulation.runtimes.ladder import SIMULATED
-from record.errors import UserError
-from record.exit_codes import ExitCode
-from studies.cells.attempt import Keep
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.scheduler import require_results
 from studies.cells.store import CellStore
 from studies.fitting.candidates import IN_USE, Candidate, hypercube, near, slower
 from studies.fitting.cell import Figure, FigureCell, FigureResult
+from studies.fitting.search import add_options, carry_out
 from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, loss_beyond, mean, slowness
 
 HOPELESS = 1.5
@@ -122,18 +118,7 @@ class Fit:
 
 def main() -> int:
     asked = _options()
-    options = ExecutorOptions(runtime=SIMULATED, retries=0, keep=Keep.NONE, jobs=asked.jobs)
-    store = CellStore(asked.out, FigureResult)
-    try:
-        with store.held():
-            _search(Fit(store, options), asked)
-    except UserError as error:
-        print(f"fitting: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on with what was tried so far", file=sys.stderr)
-        return ExitCode.INTERRUPTED
-    return ExitCode.CORRECT
+    return carry_out(lambda store, options: _search(Fit(store, options), asked), FigureResult, asked)
 
 
 def _search(fit: Fit, asked: argparse.Namespace) -> None:
@@ -175,8 +160,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--best", type=int, default=5, help="best candidates of it around which others are drawn")
     parser.add_argument("--near", type=int, default=8, help="further candidates around each of them")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws")
-    parser.add_argument("--jobs", type=int, help="simulations side by side; as many as CPUs by default")
-    parser.add_argument("--out", type=Path, default=Path("runs/fitting"), help="directory of the results")
+    add_options(parser, "runs/fitting")
     return parser.parse_args()
 
 

@@ -29,18 +29,15 @@ from analysis.tables.summary import Summary
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan
 from emulation.run.directory import RunOutcome
-from emulation.runtimes.ladder import SIMULATED
 from emulation.simulation.run import simulate
-from record.errors import UserError
-from record.exit_codes import ExitCode
 from record.time_units import SECOND
 from scenario.loading import load
 from scenario.yaml_files.source import as_yaml
 from studies.cells import Cell, CellResult
-from studies.cells.attempt import Keep
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.scheduler import require_results
 from studies.cells.store import CellStore
+from studies.fitting.search import add_options, carry_out
 from studies.fitting.stated import Stated
 from studies.reproduction.plan import SCENARIOS
 
@@ -241,19 +238,12 @@ def _simulate(
 
 def main() -> int:
     asked = _options()
-    options = ExecutorOptions(runtime=SIMULATED, retries=0, keep=Keep.NONE, jobs=asked.jobs)
-    store = CellStore(asked.out, BurstResult)
     settings = [replace(IN_USE, **dict(asked.setting))] if asked.setting else GRID
-    try:
-        with store.held():
-            _print_table(_simulate(settings, range(1, asked.seeds + 1), store, options))
-    except UserError as error:
-        print(f"bursts: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on with what was tried so far", file=sys.stderr)
-        return ExitCode.INTERRUPTED
-    return ExitCode.CORRECT
+
+    def search(store: CellStore[BurstResult], options: ExecutorOptions) -> None:
+        _print_table(_simulate(settings, range(1, asked.seeds + 1), store, options))
+
+    return carry_out(search, BurstResult, asked)
 
 
 def _options() -> argparse.Namespace:
@@ -262,8 +252,7 @@ def _options() -> argparse.Namespace:
         description="Shows OctopiA's burst under other costs of a message, with what the paper states of it.",
     )
     parser.add_argument("--seeds", type=int, default=2, help="number of seeds, from 1")
-    parser.add_argument("--jobs", type=int, help="simulations side by side; as many as CPUs by default")
-    parser.add_argument("--out", type=Path, default=Path("runs/fitting-bursts"), help="directory of the results")
+    add_options(parser, "runs/fitting-bursts")
     parser.add_argument(
         "--setting", type=_field, action="append", default=[], help="one setting in place of the grid: copy=0.5"
     )

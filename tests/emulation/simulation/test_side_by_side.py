@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from emulation.fidelity import Measurements
+from emulation.host import provenance
 from emulation.host.room import Host
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.context import RunContext
@@ -109,6 +110,8 @@ def failing(monkeypatch: pytest.MonkeyPatch, number: int, fail: Callable[[RunCon
 
 
 def test_a_run_is_the_same_with_several_processes(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tests beside this one may write files into the tree between the two runs.
+    monkeypatch.setattr(provenance, "git_revision", lambda: "0123abc")
     after_each(monkeypatch, lambda context, turn: context.announce(f"{turn.variant.name} is over"))
     alone, lines = made_by(plan, tmp_path / "1", 1)
     beside, same_lines = made_by(plan, tmp_path / "3", 3)
