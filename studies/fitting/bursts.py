@@ -256,7 +256,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--setting", type=_field, action="append", default=[], help="one setting in place of the grid: copy=0.5"
     )
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.seeds < 1:
+        parser.error(f"--seeds {asked.seeds}: at least one is needed")
+    return asked
 
 
 def _field(text: str) -> tuple[str, float]:
