@@ -95,7 +95,9 @@ class AccessPath:
 
     def end_at(self, now: int) -> int:
         """The time at which the end of the stream has arrived, behind all frames."""
-        return self._arrival(now, encode_client_frames((), _LARGEST)) + self._direction.has_late
+        arrival = self._arrival(now, encode_client_frames((), _LARGEST))
+        # A late frame may arrive at that very time, by an event that is begun after this one.
+        return arrival + 1 if self._direction.late else arrival
 
     def frame_at(self, now: int, frame: BrokerFrame) -> int:
         """The time at which a frame of the broker has arrived, as long as the link stays as it is."""

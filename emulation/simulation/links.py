@@ -117,11 +117,6 @@ class Direction:
         else:
             events.soon(arrive)
 
-    @property
-    def has_late(self) -> bool:
-        """True while frames wait until TCP has sent packets again."""
-        return bool(self.late)
-
     def arrival(self, now: int, size: int, latency: int) -> int:
         """The time at which a frame of `size` bytes, sent now, has arrived whole, as long as the link stays as it is.
 
