@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from emulation.host.processes import await_end, processes_started_with
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 
@@ -27,6 +29,10 @@ PLAYBOOKS = Path(__file__).parent
 LOCALHOST = "localhost"
 _LOOK_INTERVAL = 0.25
 """Seconds between two checks whether the user has cancelled."""
+_ENDS_WITHIN = 2.0
+"""Seconds that the processes of a cancelled play have to end after they were asked."""
+_HOME = "ANSIBLE_HOME"
+"""Environment variable by which the processes of a play are found: its directory is that of no other play."""
 _SHOWN = 4
 """Failures in one message."""
 _LONGEST_MESSAGE = 500
@@ -178,8 +184,9 @@ def play(
             )
         except AnsibleRunnerException as error:
             raise PlayError(playbook, (), str(error)) from error
-    if runner.status == "canceled":
-        raise PlayCancelledError(playbook)
+        if runner.status == "canceled":
+            _end_processes(directory)
+            raise PlayCancelledError(playbook)
     if runner.status != "successful":
         raise PlayError(playbook, tuple(record.failures), record.message)
     return Played(tuple(record.results))
@@ -228,6 +235,19 @@ def _message(result: Mapping[str, Any]) -> str:
     return (output if output and message.startswith("non-zero return code") else message)[:_LONGEST_MESSAGE]
 
 
+def _end_processes(directory: Path) -> None:
+    """Ends the processes of a cancelled play on this host. ansible-runner kills Ansible's process group alone, which
+    Ansible's workers have left, so their tasks would run to their ends.
+
+    They are asked first, because a connection of ssh that stays open for the next play removes its socket then.
+    """
+    found = list(processes_started_with(_HOME, str(directory / "home")))
+    for process in found:
+        process.kill(signal.SIGTERM)
+    for process in await_end(found, _ENDS_WITHIN):
+        process.kill()
+
+
 def _environment(directory: Path) -> dict[str, str]:
     """The environment of Ansible: all its files are below one directory, its programs are found, and it checks host
     keys as plain ssh does.
@@ -237,7 +257,7 @@ def _environment(directory: Path) -> dict[str, str]:
     """
     return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "ANSIBLE_HOME": str(directory / "home"),
+        _HOME: str(directory / "home"),
         "ANSIBLE_LOCAL_TEMP": str(directory / "tmp"),
         "ANSIBLE_HOST_KEY_CHECKING": os.environ.get("ANSIBLE_HOST_KEY_CHECKING", "True"),
         "ANSIBLE_DEPRECATION_WARNINGS": "False",

@@ -18,8 +18,10 @@ from emulation.ansible import (
     play,
     read_inventory,
 )
+from emulation.host.processes import processes_started_with
 from record.errors import BadInputError
 
+MARK = "BROKERLAB_TEST_PLAY"
 PLAYBOOK = """\
 - name: try
   hosts: all
@@ -80,8 +82,9 @@ def test_a_play_that_is_cancelled(tmp_path: Path, playbook: str) -> None:
     assert not (tmp_path / "private").exists()
 
 
-def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path) -> None:
-    """Ansible reports the failure of a play itself only once all hosts are done."""
+def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible reports the failure of a play itself only once all hosts are done. No process of the play is left."""
+    monkeypatch.setenv(MARK, str(tmp_path))
     playbook = tmp_path / "part.yml"
     playbook.write_text(
         "- hosts: all\n  gather_facts: false\n  any_errors_fatal: true\n  tasks:\n"
@@ -98,6 +101,7 @@ def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path) -> N
             on_failure=failures.append, cancelled=lambda: bool(failures),
         )  # fmt: skip
     assert [(failure.host, failure.task, failure.result["rc"]) for failure in failures] == [("fails", "part", 5)]
+    assert list(processes_started_with(MARK, str(tmp_path))) == []
 
 
 def inventory_with(file: Path, **directories: Path) -> Inventory:
