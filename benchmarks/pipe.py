@@ -4,7 +4,8 @@
     python -m benchmarks.pipe --quick    a shorter run, about 20 seconds
 
 *Calls*: a program in Python that does nothing answers the call of a subscription; a call's time is from the call to the
-actions. The best of several rounds counts, because others use the machine. *Run*: `scenarios/quickstart.yaml` under
+actions, both on one processor, as in a simulated run. The best of several rounds counts, because others use the
+machine. *Run*: `scenarios/quickstart.yaml` under
 flooding, once in the broker's own process, once by the example router in Node; a run's time is the processor time of
 the simulator and of the programs, and the two take turns.
 """
@@ -12,6 +13,7 @@ the simulator and of the programs, and the two take turns.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
 import shutil
 import statistics
@@ -26,6 +28,7 @@ from broker_service.routing.program.channel import Channel
 from broker_service.routing.program.lines import Reply, Said, Subscribe
 from emulation.host.reference_loops import Reference
 from emulation.planning.plan import make_plan
+from emulation.simulation.one_processor import one_processor
 from emulation.simulation.run import simulate
 from scenario.loading import load
 from studies.protocol_kit import flooding
@@ -53,9 +56,8 @@ RUN = Target("processor time of the quickstart behind the pipe, of that in proce
 
 def calls() -> tuple[float, float]:
     """The median of a call in microseconds, and calls a second."""
-    channel = Channel([sys.executable, "-S", "-c", IDLE_PROGRAM])
     medians, rates = [], []
-    try:
+    with one_processor(), contextlib.closing(Channel([sys.executable, "-S", "-c", IDLE_PROGRAM])) as channel:
         for _ in range(ROUNDS):
             times = []
             begin = perf_counter_ns()
@@ -65,8 +67,6 @@ def calls() -> tuple[float, float]:
                 times.append(perf_counter_ns() - called)
             rates.append(CALLS / (perf_counter_ns() - begin) * 1e9)
             medians.append(statistics.median(times) / 1e3)
-    finally:
-        channel.close()
     return min(medians), max(rates)
 
 

@@ -23,6 +23,7 @@ from emulation.run.variants import Turn, run_variants, turns_of
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.held_deployment import HeldDeployment
 from emulation.simulation.memory import at_a_time, rare_collections
+from emulation.simulation.one_processor import beside_programs
 from emulation.simulation.side_by_side import side_by_side
 from record.callbacks import do_nothing
 from record.fidelity import Fidelity, worst
@@ -77,9 +78,9 @@ def simulate(
         manifest.calibration_origin = costs.source
 
         def run(context: RunContext, turns: Iterable[Turn]) -> list[Measurements]:
-            return run_variants(
-                context, turns, partial(_deployment, context, costs, stopwatch=stopwatch, speed=speed, hold=hold)
-            )
+            deployed = partial(_deployment, context, costs, stopwatch=stopwatch, speed=speed, hold=hold)
+            with beside_programs(plan):
+                return run_variants(context, turns, deployed)
 
         try:
             with full_disk_in_words(paths.directory), ExitStack() as running:

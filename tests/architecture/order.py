@@ -74,8 +74,8 @@ ROOMS: Mapping[str, Floors] = {
         "json_schema loading reference shipped",
     ),
     "emulation": _floors(
-        "adapters ansible host live_overlay",
-        "faults motion network",
+        "adapters host live_overlay",
+        "ansible faults motion network",
         "runtimes verification",
         "drivers fidelity held planning processors upkeep",
         "run",
