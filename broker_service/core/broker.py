@@ -194,8 +194,9 @@ class Broker:
 
     def commit(self) -> None:
         """Makes last what the router has stored. A shell calls it before anything leaves the broker."""
-        with self._defects.handling("the writing of its stable storage"):
-            self._storage.commit()
+        if self._storage.changed:
+            with self._defects.handling("the writing of its stable storage"):
+                self._storage.commit()
 
     def _make_matcher(self) -> Matcher[Any]:
         matcher: Matcher[Any] = Matcher(self._surroundings.comparisons)

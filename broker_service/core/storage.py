@@ -51,6 +51,8 @@ class BoundedStorage:
     def __init__(self, values: MutableMapping[str, bytes], most_bytes: int) -> None:
         """`values` are those that former incarnations stored; `most_bytes` bounds keys and values together."""
         self.values = values
+        self.changed = False
+        """True when something was stored or erased since the last commit."""
         self._most_bytes = most_bytes
         self._sizes = {key: _size(key, value) for key, value in values.items()}
         self._bytes = sum(self._sizes.values())
@@ -66,17 +68,20 @@ class BoundedStorage:
             )
         self.values[key] = value
         self._sizes[key], self._bytes = size, occupied
+        self.changed = True
 
     def erase(self, key: str) -> None:
         """Does nothing when nothing is stored under the key."""
         if key in self._sizes:
             del self.values[key]
             self._bytes -= self._sizes.pop(key)
+            self.changed = True
 
     def commit(self) -> None:
         """Makes all changes so far last. A dictionary has them already; it lasts as long as the simulation."""
         if isinstance(self.values, FileStorage):
             self.values.commit()
+        self.changed = False
 
 
 _Change = tuple[str, bytes | None]

@@ -2,6 +2,9 @@
 
 Decoding trusts no sender: bytes that are not a frame, that name an unknown kind or operation, or that break a bound
 below raise `MalformedFrameError`. Encoding splits a frame that would exceed the largest one its receiver takes.
+
+Repeated fields are read as lists (`[:]`), because the end of their own iteration is an error that protobuf puts into
+words: it takes as long as a message, and half the time of a whole frame where the processor's caches are cold.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ def decode_link_frame(data: bytes) -> LinkFrame:
             raise TooManyItemsError(len(frame.messages))
         kinds = _KINDS
         messages: list[Message] = []
-        for item in frame.messages:  # a comprehension would be one more call for each frame
+        for item in frame.messages[:]:  # a comprehension would be one more call for each frame
             messages.append(
                 Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label, item.published)
             )
@@ -119,7 +122,7 @@ def decode_client_frame(data: bytes) -> ClientFrame:
             raise TooManyItemsError(len(frame.requests))
         operations = _OPERATIONS
         requests: list[ClientRequest] = []
-        for item in frame.requests:
+        for item in frame.requests[:]:
             client, id = item.client, item.id
             if len(client) > LONGEST_NAME or len(id) > LONGEST_NAME:
                 raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
@@ -169,14 +172,14 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
             raise TooManyItemsError(len(frame.events))
         outcomes = _OUTCOMES
         events: list[ClientEvent] = []
-        for item in frame.events:
+        for item in frame.events[:]:
             body, position = item.body, None
             if item.HasField("position"):
                 position = StreamPosition(item.position.stream, item.position.position)
             publications = () if body or not item.publications else _publications(item)
             events.append(
                 ClientEvent(
-                    outcomes[item.outcome], tuple(item.clients), item.number, item.id, body, item.hops, item.reason,
+                    outcomes[item.outcome], tuple(item.clients[:]), item.number, item.id, body, item.hops, item.reason,
                     position, publications,
                 )
             )  # fmt: skip
@@ -200,7 +203,7 @@ def encode_broker_frame(frame: BrokerFrame, largest: int) -> list[bytes]:
 
 def _publications(event: pb.ClientEvent) -> tuple[ConstituentPublication, ...]:
     """The publications of an event without a body. A notification of a single publication has none of them."""
-    return tuple([ConstituentPublication(publication.id, publication.body) for publication in event.publications])
+    return tuple([ConstituentPublication(publication.id, publication.body) for publication in event.publications[:]])
 
 
 def _hello(frame: pb.LinkFrame) -> Hello:
