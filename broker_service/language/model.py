@@ -210,15 +210,12 @@ class Publication:
 
     @classmethod
     def decoded(cls, attributes: Mapping[str, Value]) -> Publication:
-        """The publication of attributes that a message of protobuf had, whose decimals are finite.
+        """The publication of attributes that a message of protobuf had.
 
-        The constructor's checks of all other values are left out, because protobuf and its reader have made them.
+        The constructor's checks of names and values are left out, because protobuf and its reader have made them.
         """
         if type(attributes.get(CLASS)) is not str:
             raise _class_trouble(attributes)
-        if "" in attributes or max(map(len, attributes)) > MAX_NAME_LENGTH:
-            for name in attributes:
-                check_name(name)
         publication = object.__new__(cls)
         object.__setattr__(publication, "attributes", attributes)
         return publication

@@ -2,7 +2,7 @@
 
 Input is not trusted: bytes that do not decode to a value of the model raise `ContentError`, which gives the reason. An
 integer travels as such within 64 bits and as decimal digits beyond. Decoding a publication is on every publication's
-way, so its loop is written for speed. The model does the checking, of publications by `Publication.decoded`.
+way, so its loop is written for speed. The model does the checking.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from broker_service.language.model import (
     MAX_ADVERTISED_PREDICATES,
     MAX_ATTRIBUTES,
     MAX_INTEGER_DIGITS,
+    MAX_NAME_LENGTH,
     Advertisement,
     ContentError,
     Predicate,
     Publication,
     Subscription,
     Value,
+    check_name,
     check_value,
     operator_named,
     shortened,
@@ -64,7 +66,7 @@ def decode_publication(data: bytes) -> Publication:
     if len(pairs) > MAX_ATTRIBUTES:
         raise ContentError(f"{len(pairs)} attributes", f"a publication takes at most {MAX_ATTRIBUTES}")
     attributes: dict[str, Value] = {}
-    for pair in pairs:
+    for pair in pairs[:]:  # as a list, whose end is no error that protobuf puts into words
         wire = pair.value
         # A field that is not set reads as zero or empty, which is cheaper to find out than which one is set.
         if decimal := wire.decimal:
@@ -75,7 +77,12 @@ def decode_publication(data: bytes) -> Publication:
             attributes[pair.name] = wire.text or wire.integer or get_value(pair.name, wire)
     if len(attributes) != len(pairs):
         raise ContentError(f"attribute {shortened(_repeated([pair.name for pair in pairs]))} occurs more than once")
-    return Publication.decoded(attributes)
+    publication = Publication.decoded(attributes)
+    # A name is no longer than the message that it stands in.
+    if "" in attributes or (len(data) > MAX_NAME_LENGTH and max(map(len, attributes)) > MAX_NAME_LENGTH):
+        for name in attributes:
+            check_name(name)
+    return publication
 
 
 def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
@@ -102,7 +109,7 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
     if not 0 < len(wires) <= MAX_ADVERTISED_PREDICATES:
         raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_ADVERTISED_PREDICATES}")
     predicates = []
-    for wire in wires:
+    for wire in wires[:]:  # as in `decode_publication`
         attribute, held = sys.intern(wire.attribute), wire.value
         value = held.decimal or held.text or held.integer or get_value(attribute, held)  # as in `decode_publication`
         predicates.append(Predicate(attribute, operator_named(wire.operator, value), value))
