@@ -150,9 +150,9 @@ def _expectations(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
         return
     if scenario.expect == Expect():
         yield Problem(("expect",), "expects nothing; give it a field, such as `judged: 95%`, or remove it")
-    if scenario.expect.delivery is not None and promises.delivery is Completeness.EVERY:
+    if scenario.expect.least_delivery is not None and promises.delivery is Completeness.EVERY:
         name = scenario.routing.protocol
-        message = f"{name} promises every delivery, and a ratio is expected of best effort only; remove it"
+        message = f"{name} promises every delivery, and a ratio is expected of best effort only; write `correct`"
         yield Problem(("expect", "delivery"), message)
 
 

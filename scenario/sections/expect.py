@@ -1,13 +1,13 @@
 """The least result that a run is accepted with: shares of deliveries, and limits on figures of its variants.
 
 A share or a limit is for all variants (`p95: 200ms`) or for some by their names (`p95: {dynamic: 150ms}`). `faster` and
-`fewer` hold a variant against another one of the same run.
+`fewer` hold a variant against another one of the same run. `delivery: correct` says what holds without a word, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
@@ -21,15 +21,21 @@ from scenario.sections.units import DURATION, SHARE, SIZE, Quantity, Share
 _MOST_COUNT = 10**15
 _MILLISECONDS = SECOND / MILLISECOND
 
+Correct = Literal["correct"]
+CORRECT: Correct = "correct"
+"""Deliveries as the routing protocol promises them, whatever their ratio."""
+_Amount = float | Correct
+_Single = TypeVar("_Single", float, _Amount)
+
 VariantName = Annotated[str, Field(strict=True, min_length=1)]
 
 
-def _by_variant(parse: Callable[[object], float], value: object) -> float | dict[str, float]:
+def _by_variant(parse: Callable[[object], _Amount], value: object) -> _Amount | dict[str, _Amount]:
     if not isinstance(value, dict):
         return parse(value)
     if not value:
         raise ValueError("names no variant; give a value for all of them, or for some by their names")
-    found: dict[str, float] = {}
+    found: dict[str, _Amount] = {}
     for name, given in value.items():
         try:
             found[str(name)] = parse(given)
@@ -38,7 +44,7 @@ def _by_variant(parse: Callable[[object], float], value: object) -> float | dict
     return found
 
 
-def _written(write: Callable[[float], Any], value: float | dict[str, float]) -> Any:
+def _written(write: Callable[[Any], Any], value: object) -> Any:
     return {name: write(each) for name, each in value.items()} if isinstance(value, dict) else write(value)
 
 
@@ -48,11 +54,24 @@ def _count(value: object) -> float:
     return value
 
 
-def _parsing(parse: Callable[[object], float]) -> BeforeValidator:
+def _delivery(value: object) -> _Amount:
+    if value == CORRECT:
+        return CORRECT
+    try:
+        return SHARE.parse(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or write `{CORRECT}`") from error
+
+
+def _delivery_written(value: _Amount) -> str:
+    return value if isinstance(value, str) else SHARE.format(value)
+
+
+def _parsing(parse: Callable[[object], _Amount]) -> BeforeValidator:
     return BeforeValidator(lambda value: _by_variant(parse, value))
 
 
-def _writing(write: Callable[[float], Any]) -> PlainSerializer:
+def _writing(write: Callable[[Any], Any]) -> PlainSerializer:
     return PlainSerializer(lambda value: _written(write, value))
 
 
@@ -73,6 +92,8 @@ _COUNT = {"type": "integer", "minimum": 0, "maximum": _MOST_COUNT, "title": "cou
 _OneOrNamed = float | dict[str, float]
 DurationLimit = Annotated[_OneOrNamed, _parsing(DURATION.parse), _writing(DURATION.format), _schema_of(DURATION)]
 ShareLimit = Annotated[_OneOrNamed, _parsing(SHARE.parse), _writing(SHARE.format), _schema_of(SHARE)]
+_DELIVERY = _schema(SHARE.schema(rf"(?:{CORRECT}|{SHARE.pattern})", shape=f" or {CORRECT}"))
+DeliveryLimit = Annotated[_Amount | dict[str, _Amount], _parsing(_delivery), _writing(_delivery_written), _DELIVERY]
 SizeLimit = Annotated[_OneOrNamed, _parsing(SIZE.parse), _writing(SIZE.format), _schema_of(SIZE)]
 CountLimit = Annotated[_OneOrNamed, _parsing(_count), _writing(int), _schema(_COUNT)]
 
@@ -117,8 +138,8 @@ class Faster(Fewer):
 class Expect(Section):
     """The least result that the run is accepted with."""
 
-    delivery: ShareLimit | None = None
-    """The least delivery ratio, for a routing protocol that promises best effort."""
+    delivery: DeliveryLimit | None = None
+    """`correct`, as is demanded without it, too; or the least delivery ratio of a protocol of best effort."""
     judged: ShareLimit | None = None
     """The least share of the owed notifications that the verdict on deliveries must rest on."""
     valid: Annotated[tuple[Figure, ...], Field(min_length=1)] | None = None
@@ -157,8 +178,9 @@ class Expect(Section):
 
     @property
     def least_delivery(self) -> float | None:
-        """The least delivery ratio of one variant's part."""
-        return _single(self.delivery)
+        """The least delivery ratio of one variant's part; None where deliveries are to be correct."""
+        delivery = _single(self.delivery)
+        return None if isinstance(delivery, str) else delivery
 
     @property
     def least_judged(self) -> float | None:
@@ -196,7 +218,7 @@ class Expect(Section):
         return [RelativeLimit(figure=entry.limited, than=entry.than, most=entry.most) for entry in entries]
 
 
-def _single(value: float | dict[str, float] | None) -> float | None:
+def _single(value: _Single | dict[str, _Single] | None) -> _Single | None:
     """A value of one variant's part."""
     assert not isinstance(value, dict), "the part of one variant has no names in it"
     return value

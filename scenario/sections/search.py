@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
+from scenario.sections.expect import CORRECT, Correct
 from scenario.sections.section import Section
 from scenario.sections.units import SHARE, Duration, Share
 
@@ -39,7 +40,7 @@ class Loads:
 class HoldsWhile(Section):
     """Conditions under which a load holds: correct deliveries and, where given, delays and a judged share."""
 
-    delivery: Literal["correct"] = "correct"
+    delivery: Correct = CORRECT
     """Deliveries must be correct."""
     judged: Share | None = None
     """The least share of the owed notifications that is judged."""

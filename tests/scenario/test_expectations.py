@@ -58,8 +58,21 @@ def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(load_wit
         load_with("expect: {delivery: 85%}")
     assert str(refused.value) == (
         f"{tmp_path}/scenario.yaml:7: expect.delivery: tid promises every delivery, and a ratio is expected of best "
-        "effort only; remove it"
+        "effort only; write `correct`"
     )
+
+
+def test_correct_deliveries_may_be_expected_in_the_word_of_a_search(load_with: Load) -> None:
+    scenario = load_with("expect: {delivery: correct, p95: 1s}")
+    assert new_variant("base", {}, scenario).expected_delivery is UNSET
+    assert scenario.resolved()["expect"] == {"delivery": "correct", "p95": "1s"}
+
+
+@pytest.mark.usefixtures("best_effort")
+def test_correct_deliveries_may_be_expected_of_some_variants_and_a_ratio_of_others(load_with: Load) -> None:
+    scenario = load_with(VARIED + "expect: {delivery: {fixed: correct, dynamic: 85%}}")
+    records = [new_variant(variant.name, {}, variant.scenario) for variant in scenario.variants()]
+    assert [record.expected_delivery for record in records] == [UNSET, 0.85]
 
 
 def limits_of(scenario: Scenario) -> dict[str, dict[str, float]]:
@@ -133,7 +146,10 @@ def test_a_mistake_in_a_limit_names_the_line_and_the_field(load_with: Load, expe
     ("expect", "message"),
     [
         ("expect: {delivery: 120%}", r"scenario.yaml:7: expect.delivery: a share is at most 1, got '120%'"),
-        ("expect: {delivery: most}", r"scenario.yaml:7: expect.delivery: expected a share such as 2%, got 'most'"),
+        (
+            "expect: {delivery: most}",
+            r"scenario.yaml:7: expect.delivery: expected a share such as 2%, got 'most'; or write `correct`",
+        ),
         ("expect: {}", r"scenario.yaml:7: expect: expects nothing; give it a field, such as `judged: 95%`, or remove"),
         ("expect: {judged: 120%}", r"scenario.yaml:7: expect.judged: a share is at most 1, got '120%'"),
         ("expect: {judged: most}", r"scenario.yaml:7: expect.judged: expected a share such as 2%, got 'most'"),
