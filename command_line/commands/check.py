@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from rich.console import Console
+
 from command_line.commands.answers import IN_WORDS, Answer
+from command_line.commands.progress import shown_progress
 from emulation.host.reference_loops import loop_times
 from emulation.host.room import Host, this_host
 from emulation.network.model import LinkDriver
@@ -44,16 +47,16 @@ def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode
     plan = make_plan(load(file_of(request.scenario, "scenario"), request.overrides))
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
-    lines = list(_planned(plan))
     own = ["brokers of your own"] if any(variant.foreign is not None for variant in plan.variants) else []
     own += ["client programs"] if any(variant.programs for variant in plan.variants) else []
+    predictions: list[VariantPrediction] = []
+    _print(console, _planned(plan))
     if own:
-        predictions = []
-        lines.append(f"load     not predicted: {' and '.join(own)} cannot be rehearsed in virtual time")
+        _print(console, [f"load     not predicted: {' and '.join(own)} cannot be rehearsed in virtual time"])
     else:
-        predictions = predict(plan, costs.on(loop_times()), host)
-    for line in (*lines, *(_predicted(predictions, host) if predictions else ())):
-        console.print(line, markup=False, soft_wrap=True)
+        with shown_progress(console, "rehearsing the load in virtual time") as show:
+            predictions = predict(plan, costs.on(loop_times()), host, show)
+        _print(console, _predicted(predictions, host))
     refused = ""
     try:
         require_parts(
@@ -63,12 +66,17 @@ def check_scenario(request: CheckRequest, answer: Answer = IN_WORDS) -> ExitCode
         require_carried(plan.variants, LinkDriver.USERSPACE, host)
     except HostError as error:
         refused = str(error)
-        console.print(f"refused  {error}", markup=False, soft_wrap=True)
+        _print(console, [f"refused  {error}"])
     variants = [variant.name for variant in plan.variants]
     answer.document(
         {"scenario": plan.scenario.name, "variants": variants, "predictions": predictions, "refused": refused}
     )
     return ExitCode.HOST if refused else ExitCode.CORRECT
+
+
+def _print(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def _planned(plan: Plan) -> Iterator[str]:

@@ -9,9 +9,8 @@ room for bursts and contention is a small part of the mean delay.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from emulation.host.room import Host
 from emulation.planning.calibration import Calibration, HostCosts
@@ -20,6 +19,7 @@ from emulation.planning.plan import Plan, VariantPlan
 from emulation.prediction.contention import Work, at_rest, mean_of, scheduled
 from emulation.prediction.rehearsal import Rehearsal, rehearse
 from emulation.prediction.turns import Turn
+from record.callbacks import do_nothing
 from record.slower_run import AIM
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
@@ -84,14 +84,20 @@ class VariantPrediction:
     """Seconds of its analysis."""
 
 
-def predict(plan: Plan, calibration: Calibration, host: Host) -> list[VariantPrediction]:
+def predict(
+    plan: Plan, calibration: Calibration, host: Host, show: Callable[[str], None] = do_nothing
+) -> list[VariantPrediction]:
     """Predicts the variants of a plan. Variants that differ in their dilation alone share a rehearsal.
 
-    Raises `BadInputError` for an overlay whose links do not come up.
+    Each step is shown, because many subscriptions take long to spread. Raises `BadInputError` for an overlay whose
+    links do not come up.
     """
     rehearsed: dict[str, Rehearsal] = {}
     found = []
-    for variant in plan.variants:
+    for number, variant in enumerate(plan.variants, 1):
+        show(
+            f"variant {number} of {len(plan.variants)}, {variant.name}: {len(variant.workload.clients):,} clients join"
+        )
         key = variant.scenario.model_copy(update={"time_dilation": 1.0}).model_dump_json()
         if key not in rehearsed:
             rehearsed[key] = rehearse(variant, calibration)
@@ -103,11 +109,10 @@ def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: Calibration, h
     dilation, timeline = variant.scenario.dilation, variant.scenario.timeline
     records = rehearsal.records_before + rehearsal.records * timeline.run / rehearsal.seconds
     load = load_of(variant, rehearsal, costs, host.processors, dilation)
-    higher = (load_of(variant, rehearsal, costs, host.processors, factor) for factor in DILATIONS if factor >= dilation)
     return VariantPrediction(
         name=variant.name,
         load=load,
-        least=load if load.carried else _least(higher),
+        least=load if load.carried else _least(variant, rehearsal, costs, host.processors, load),
         memory=memory_of(len(variant.overlay.brokers), len(variant.sites)),
         records=round(records),
         seconds=variant.lasts + START_SECONDS + BROKER_SECONDS * len(variant.overlay.brokers),
@@ -115,27 +120,30 @@ def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: Calibration, h
     )
 
 
-def _least(loads: Iterator[Load]) -> Load:
-    """The first load that is carried; the last one where none is."""
-    last = next(loads)
-    for load in chain((last,), loads):
-        last = load
-        if load.carried:
-            break
-    return last
+def _least(variant: VariantPlan, rehearsal: Rehearsal, costs: Calibration, processors: int, load: Load) -> Load:
+    """The load at the first higher dilation at which it is carried; at the last one, or as it is, where none is.
+
+    Dilations at which turns alone keep processors too busy are not looked at closer, because scheduling takes long.
+    """
+    factors = [factor for factor in DILATIONS if factor > load.dilation]
+    worked = sum(work.awake for work in _works(variant, rehearsal, costs)) / rehearsal.seconds / processors / SECOND
+    for factor in factors:
+        if worked / factor <= AIM or factor == factors[-1]:
+            load = load_of(variant, rehearsal, costs, processors, factor)
+            if load.carried:
+                break
+    return load
 
 
 def load_of(
     variant: VariantPlan, rehearsal: Rehearsal, calibration: Calibration, processors: int, dilation: float
 ) -> Load:
     """The load of a rehearsed variant on a host of so many processors."""
-    costs, brokers = calibration.host, {broker.id: None for broker in variant.overlay.brokers}
-    seconds = rehearsal.seconds * dilation
-    ticks = list(_ticks(list(brokers), costs, seconds, dilation))
+    costs, seconds = calibration.host, rehearsal.seconds * dilation
+    ticks = list(_ticks([broker.id for broker in variant.overlay.brokers], costs, seconds, dilation))
     steady = costs.second + costs.link_second * (len(variant.overlay.links) + len(variant.sites))
-    works = [_of_broker(turn, costs) if turn.node in brokers else _of_carrier(turn) for turn in rehearsal.turns]
-    turns, works = [*rehearsal.turns, *ticks], [*works, *(Work(tick.work, tick.work) for tick in ticks)]
-    found = scheduled(turns, works, processors, dilation)
+    works = [*_works(variant, rehearsal, calibration), *(Work(tick.work, tick.work) for tick in ticks)]
+    found = scheduled([*rehearsal.turns, *ticks], works, processors, dilation)
     woken = at_rest(rehearsal.turns, rehearsal.ways, calibration) / dilation / SECOND
     return Load(
         dilation=dilation,
@@ -143,6 +151,13 @@ def load_of(
         contention=mean_of(rehearsal.ways, found.waited, dilation) + woken,
         delay=rehearsal.delay + mean_of(rehearsal.ways, found.late, dilation),
     )
+
+
+def _works(variant: VariantPlan, rehearsal: Rehearsal, calibration: Calibration) -> Iterator[Work]:
+    """The work of each turn of a rehearsal."""
+    brokers = {broker.id for broker in variant.overlay.brokers}
+    for turn in rehearsal.turns:
+        yield _of_broker(turn, calibration.host) if turn.node in brokers else _of_carrier(turn)
 
 
 def _of_broker(turn: Turn, costs: HostCosts) -> Work:

@@ -26,10 +26,11 @@ def checked(overrides: Mapping[str, str] | None = None, processors: int = 2, sce
 def test_a_run_that_the_host_carries(capsys: pytest.CaptureFixture[str]) -> None:
     assert checked() is ExitCode.CORRECT
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == [
+    assert lines[:4] == [
         "scenario smoke: valid; 1 variant: base",
         "overlay  5 brokers, 5 links, 15 clients",
         "workload 400 publications in 8 s",
+        "rehearsing the load in virtual time",
     ]
     assert any(line.strip().startswith("processors") and "% busy" in line for line in lines)
     assert lines[-1] == "carried  as it is, with nothing else on the host"

@@ -10,6 +10,7 @@ from emulation.host.room import Host
 from emulation.planning.calibration import Calibration, HostCosts, Latency, load_calibration
 from emulation.planning.carrying import memory_of
 from emulation.planning.plan import Plan, make_plan
+from emulation.prediction.contention import scheduled
 from emulation.prediction.predict import MOST_CONTENTION, WAKING, VariantPrediction, predict
 from emulation.prediction.rehearsal import rehearse
 from scenario.loading import load_text
@@ -101,6 +102,24 @@ def test_waits_that_latencies_do_not_hold_are_contention_at_each_broker_and_at_t
     found = predicted(0, 16, "", waits).load
     assert found.contention == pytest.approx(3 * 200e-6, abs=2e-6), "at two brokers, and behind the client's process"
     assert predicted(0, 16, "time_dilation: 4", waits).load.contention == pytest.approx(3 * 50e-6, abs=2e-6)
+
+
+def test_dilations_that_turns_alone_overload_are_not_scheduled() -> None:
+    with mock.patch("emulation.prediction.predict.scheduled", wraps=scheduled) as looked_at:
+        predicted(10_000_000, 1)
+    first, second, *_ = [call.args[3] for call in looked_at.call_args_list]
+    assert (first, second) == (1, 10), "4.5 times the work that one processor has time for, which may be 60% busy"
+
+
+def test_a_dilation_beyond_all_that_are_tried_stays() -> None:
+    found = predicted(0, 1, "time_dilation: 200", HostCosts(waking_beyond=10_000_000_000))
+    assert not found.load.carried and found.least == found.load
+
+
+def test_each_variant_is_shown() -> None:
+    shown: list[str] = []
+    predict(planned("vary: {time_dilation: [1, 2]}"), Calibration(), Host(2, 1), shown.append)
+    assert [line.partition(":")[0] for line in shown] == ["variant 1 of 2, 1", "variant 2 of 2, 2"]
 
 
 def test_memory_records_and_time_are_of_the_whole_variant() -> None:
