@@ -14,12 +14,15 @@ EXPLAINED = "brokerlab help exit-codes"
 BAD_INPUT = {ExitCode.BAD_INPUT: ExitCode.BAD_INPUT.meaning}
 HOST = {ExitCode.HOST: ExitCode.HOST.meaning}
 INTERRUPTED = {ExitCode.INTERRUPTED: ExitCode.INTERRUPTED.meaning}
-VERDICTS = {code: code.meaning for code in (ExitCode.CORRECT, ExitCode.VIOLATED, ExitCode.INVALID)}
+BROKER_DEFECT = {ExitCode.BROKER_DEFECT: ExitCode.BROKER_DEFECT.meaning}
+VERDICTS = {
+    code: code.meaning for code in (ExitCode.CORRECT, ExitCode.VIOLATED, ExitCode.INVALID, ExitCode.BROKER_DEFECT)
+}
 
 
 def epilog(*examples: str, codes: Mapping[ExitCode, str], note: str = "") -> str:
     """The epilog in rich's markup, with the command's exit codes and an optional note."""
-    parts = [_block("Example" if len(examples) == 1 else "Examples", examples), note, exit_codes(codes)]
+    parts = [_block("Example" if len(examples) == 1 else "Examples", examples), _plain(note), exit_codes(codes)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -31,4 +34,9 @@ def exit_codes(codes: Mapping[ExitCode, str]) -> str:
 
 
 def _block(heading: str, lines: Iterable[str]) -> str:
-    return "\n".join([f"[bold]{heading}[/bold]", *(f"  {line}".replace("[", "\\[") for line in lines)])
+    return "\n".join([f"[bold]{heading}[/bold]", *(f"  {_plain(line)}" for line in lines)])
+
+
+def _plain(text: str) -> str:
+    """The text in rich's markup, in which brackets are none."""
+    return text.replace("[", "\\[")

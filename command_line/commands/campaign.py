@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis.tables.limits import LimitOutcome
-from analysis.tables.summary import violated
+from analysis.tables.summary import BROKER_DEFECT, violated
 from command_line.commands.answers import Answer
 from command_line.commands.campaign_shrink import shrink_failures
 from command_line.commands.live import LivePage, live_page
@@ -150,8 +150,11 @@ def keep_named(name: str) -> Keep:
 
 
 def exit_code(summary: CampaignSummary, failed: Mapping[str, CellFailure]) -> ExitCode:
-    """The exit code: a violated delivery or missed limit in any cell comes first, then cells that could not be run."""
+    """The exit code: a broker's defect in any cell comes first, next a violated delivery or a missed limit, then cells
+    that could not be run."""
     results = [line.result for line in summary.cells]
+    if any(BROKER_DEFECT in result.delivery for result in results):
+        return ExitCode.BROKER_DEFECT
     if any(violated(result.delivery, result.fidelity) or result.has_limit(LimitOutcome.MISSED) for result in results):
         return ExitCode.VIOLATED
     if failed:

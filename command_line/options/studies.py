@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from command_line.completions import case_file_names, claim_names, protocol_names
-from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
+from command_line.help import BAD_INPUT, BROKER_DEFECT, HOST, INTERRUPTED, epilog
 from command_line.options.shared import (
     CampaignArgument,
     JobsOption,
@@ -73,6 +73,7 @@ _ShrinkOnOption = Annotated[
             ExitCode.VIOLATED: "some did not",
             ExitCode.INVALID: "some run was INVALID, even when it was repeated",
         }
+        | BROKER_DEFECT
         | BAD_INPUT
         | HOST
         | INTERRUPTED,

@@ -76,6 +76,19 @@ def test_every_command_explains_itself(
     assert re.search(r"^ +0[ ,]", codes, re.MULTILINE)
 
 
+@pytest.mark.parametrize("command", ["emulate", "analyze", "down", "campaign"])
+def test_commands_that_judge_runs_name_the_code_of_a_broker_that_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    _, printed = brokerlab(capsys, monkeypatch, command, "--help")
+    assert re.search(r"\b5\b", printed.partition("Exit codes")[2])
+
+
+def test_brackets_of_a_note_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, printed = brokerlab(capsys, monkeypatch, "until", "--help")
+    assert "NODE EVENT [the first|number N,] [KIND] [to|from PEER]" in printed
+
+
 def test_exit_codes_are_documented_for_people_and_in_one_help(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import command_line as cli
-from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.campaign.made_up import CAMPAIGN, SCENARIO, write_campaign
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,6 +77,30 @@ def test_a_missed_limit_of_a_cell_fails_the_campaign_and_says_by_how_much(
     assert "1 of 2 limits missed" in output
     assert 'name="base: limit on messages"' in xml.read_text()
     assert "at most 10 expected" in (tmp_path / "out" / "report" / "index.html").read_text()
+
+
+DEFECTIVE = """
+from brokerlab.protocol import DispatchingRouter, Protocol
+class Router(DispatchingRouter):
+    def __init__(self, context):
+        super().__init__({})
+    def subscribe(self, client, id, subscription):
+        return None
+PROTOCOL = Protocol(Router)
+"""
+
+
+def test_a_broker_that_fails_by_its_own_code_comes_before_all_else(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "defective.py").write_text(DEFECTIVE)
+    file = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "[1]").replace("[fixed, dynamic]", "[fixed]"))
+    scenario = SCENARIO.replace("{protocol: tid, publications: fixed}", "{protocol: ./defective.py}")
+    (tmp_path / "little.yaml").write_text(scenario.replace("vary:\n  routing.publications: [fixed, dynamic]\n", ""))
+    file.write_text(file.read_text().replace("factors:\n  routing.publications: [fixed]\n", ""))
+    code, printed, output = brokerlab(capfd, monkeypatch, file, "--out", tmp_path / "out")
+    assert "broker defect" in printed, output
+    assert code == 5
 
 
 @pytest.mark.parametrize(
