@@ -152,7 +152,7 @@ def _bits(truths: Sequence[bool]) -> NDArray[np.uint8]:
 def _ends(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int32]:
     """The begin of each of several things one after another, and the end of the last."""
     ends = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=ends[1:])
+    np.asarray(lengths, np.int64).cumsum(out=ends[1:])
     if ends[-1] > LARGEST:
         raise OverflowError(f"{ends[-1]} elements or bytes are too many for one array")
     return ends.astype(np.int32)

@@ -148,7 +148,8 @@ def decode_judged(parts: pa.Table) -> Iterator[JudgedPublication]:
 
     A few publications of each part are objects at a time, however large the bucket is.
     """
-    return merge(*(_decoded(part.values) for part in parts.column("pieces")), key=_latest_first)
+    decoded = [_decoded(part.values) for part in parts.column("pieces")]
+    return decoded[0] if len(decoded) == 1 else merge(*decoded, key=_latest_first)
 
 
 def _decoded(pieces: pa.BinaryArray) -> Iterator[JudgedPublication]:

@@ -3,99 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, groupby
 
-import msgspec
 import pyarrow as pa
 
 from analysis.engines.arrays import numbers_of, row_of
 from analysis.judging.deliveries.doubles import moves_of
-from analysis.judging.detections.events import COMPOSITE_PARTS, CompositeEventCollector, PartOfComposite
+from analysis.judging.detections.events import COMPOSITE_PARTS, CompositeEventCollector
 from analysis.judging.evidence.backlog import HANDLING
 from analysis.judging.evidence.departures import LatestArrival, add_departures
-from analysis.judging.evidence.ways import Way, first_ways
-from analysis.judging.fault_effects.baseline import Baselines
-from analysis.judging.histories.faults import FaultTimes
+from analysis.judging.evidence.ways import Way
 from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import ALLOWANCE
-from analysis.judging.journeys.causes import Lead, leads_of
-from analysis.judging.journeys.issued import Issued, issued_of
 from analysis.judging.journeys.journey import Journey, Journeys, arrival
-from analysis.judging.journeys.network import Network
-from analysis.judging.journeys.network_usage import Usage, usage_of
-from analysis.judging.journeys.notified_ways import WAYS, Sites, ways_of
-from analysis.judging.journeys.route_lengths import Copies, routes_of
-from analysis.judging.journeys.router_work import Work, WorkSamples
-from analysis.judging.journeys.spread import SpreadSample, add_spread, spread_sample
+from analysis.judging.journeys.notified_ways import WAYS
 from analysis.judging.judged import JUDGED_PARTS, JudgedPublication, PublicationOutcome, judged_parts
 from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
+from analysis.judging.publication_figures import WantedFigures
+from analysis.judging.publication_tally import PublicationTally
 from analysis.judging.rights.duties import owing_subscriptions
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
-from analysis.run_files.blocks import Blocks
-from analysis.run_files.time_units import second_of
-from analysis.tables.comparison import DelayBlock
 from analysis.tables.deliveries import Right
-from analysis.tables.totals import FirstRows, Largest, Rows, Sum, Tally
-from record.promises import Completeness
+from analysis.tables.totals import FirstRows, Rows
 from record.sample import PublicationSample
 
 CIRCLES = 4
 """A path is held up to this number of times as many brokers as the overlay has. A longer one goes in circles."""
-
-
-class PublicationCounts(msgspec.Struct):
-    """Counts over the publications of one variant."""
-
-    variant: int
-    published: Sum = 0
-    logged: Sum = 0
-    """Published, and in the sample that brokers logged."""
-    rejected: Sum = 0
-    compared: Sum = 0
-    """Compared with subscriptions at some broker."""
-    at_several_brokers: Sum = 0
-    most_brokers: Largest = 0
-    oldest: Largest = 0
-    """In a variant that was not drained: of the notifications that came shortly before the end of the drain phase, the
-    longest delay from publishing; nanoseconds."""
-
-    @property
-    def scale(self) -> float:
-        """The number of publications for which each logged one stands; 1 where none was logged."""
-        return self.published / self.logged if self.logged else 1.0
-
-    def add(self, journey: Journey) -> None:
-        brokers = journey.compared
-        self.published += journey.published is not None
-        self.logged += journey.published is not None and journey.logged
-        self.rejected += journey.published is not None and journey.rejected
-        self.compared += brokers > 0
-        self.at_several_brokers += brokers > 1
-        self.most_brokers = max(self.most_brokers, brokers)
-
-
-@dataclass(slots=True)
-class PublicationTally(Tally):
-    """Counts made while publications are judged."""
-
-    counts: Rows[PublicationCounts] = field(default_factory=partial(Rows, PublicationCounts))
-    blocks: Rows[DelayBlock] = field(default_factory=partial(Rows, DelayBlock))
-    """Delays of each other variant and of the first, side by side."""
-    baselines: Baselines = field(default_factory=Baselines)
-    work: Rows[Work] = field(default_factory=partial(Rows, Work))
-    spread: SpreadSample = field(default_factory=spread_sample)
-    routes: Rows[Copies] = field(default_factory=partial(Rows, Copies))
-    """Copies of publications, in runs with a best-effort protocol only."""
-    usage: Rows[Usage] = field(default_factory=partial(Rows, Usage))
-    causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))
-    issued: Rows[Issued] = field(default_factory=partial(Rows, Issued))
-    parts_matched: Rows[PartOfComposite] = field(default_factory=partial(Rows, PartOfComposite))
-    ways: FirstRows[Way] = field(default_factory=first_ways)
-    departures: Rows[LatestArrival] = field(default_factory=partial(Rows, LatestArrival))
-    """Both of variants with outages that may cost publications."""
 
 
 JUDGED = pa.schema(
@@ -115,24 +51,15 @@ class PublicationStage:
 
     histories: Sequence[History]
     """History of each variant."""
-    faults: Sequence[FaultTimes]
-    """Times of each variant's faults."""
     samples: Sequence[PublicationSample | None]
     """Publications that brokers logged, for each variant; None where they logged all."""
-    resampled: Blocks
-    """Blocks of the first variant, with which the others are compared."""
     undrained: Mapping[int, int]
     """The end of the drain phase of each variant in which messages were still in flight then."""
     buckets: int
     """Number of buckets of publishers."""
     composite_buckets: int = 1
-    changing: frozenset[int] = frozenset()
-    """Variants whose overlay changes."""
-    networks: Mapping[int, Network] = field(default_factory=dict)
-    """Networks of routers under the overlays, by variant; without those that have none."""
-    nodes: Mapping[str, int] = field(default_factory=dict)
-    """The numbers of brokers and drivers in the ways of notifications."""
-    sites: Sites = field(default_factory=dict)
+    figures: WantedFigures | None = None
+    """The figures that are made besides; None where nobody reads them."""
 
     @cached_property
     def _oracles(self) -> list[Oracle]:
@@ -141,7 +68,8 @@ class PublicationStage:
         return oracles_of(self.histories)
 
     def __call__(self, blocks: pa.Table) -> pa.Table:
-        tally, work = PublicationTally(), WorkSamples()
+        tally = PublicationTally()
+        figures = None if self.figures is None else self.figures.of_bucket(self.histories, tally)
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
         bucket, table = int(numbers_of(blocks.column("bucket"))[0]), EventTable.of(blocks)
         composites = CompositeEventCollector(table)
@@ -155,16 +83,13 @@ class PublicationStage:
                 journey.logged = sample is None or sample.holds(journey.publication)
                 counts = tally.counts.of(variant)
                 counts.add(journey)
-                if variant in self.changing and journey.logged:
-                    add_spread(journey, journeys, tally.spread)
-                tally.baselines.add(variant, journey, self.faults[variant])
+                if figures is not None:
+                    figures.add(journey, journeys)
                 if variant in self.undrained:
                     counts.oldest = max(counts.oldest, _age(journey, self.undrained[variant]))
                 if self.histories[variant].losses:
                     _add_ways(journey, tally.ways)
                     self._add_departures(journey, journeys, tally.departures)
-                if journeys.measured:
-                    work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
                 if journey.published is not None:
                     self._add_traces(verdict, journey, journeys)
@@ -174,18 +99,12 @@ class PublicationStage:
                         journey, verdict, journeys, self.histories[variant]
                     )
                     by_publisher[bucket_of(judged.publisher or "", self.buckets)].append(judged)
-            if (reference := judged_in.pop(0, None)) is not None:
-                for judged in judged_in.values():
-                    self._pair(reference, judged, tally)
-        tally.work = work.rows()
-        if any(history.promises.delivery is Completeness.BEST_EFFORT for history in self.histories):
-            tally.routes = routes_of(table)
-        tally.causes, tally.issued = leads_of(table), issued_of(table)
-        tally.usage = usage_of(table, self.networks)
+            if figures is not None:
+                figures.compare(judged_in)
+        ways = WAYS.empty_table() if figures is None else figures.end(table, journeys, bucket)
         tally.parts_matched = composites.parts_matched
         parts = [row_of(judged_parts(by_publisher)), row_of(composites.parts(self.composite_buckets))]
-        parts.append(row_of(ways_of(table, journeys, self.nodes, bucket, self.sites)))
-        return pa.table([*tally.table().columns, *parts], schema=JUDGED)
+        return pa.table([*tally.table().columns, *parts, row_of(ways)], schema=JUDGED)
 
     def _add_departures(self, journey: Journey, journeys: Journeys, departures: Rows[LatestArrival]) -> None:
         """Adds a publication that was on its way shortly before outages."""
@@ -208,20 +127,6 @@ class PublicationStage:
         for match in verdict.matches:
             match.steps = steps if needs_all else arrival(journey, history.lifetimes[match.lifetime].broker)
             match.tree, match.logged = verdict.tree, journey.logged
-
-    def _pair(self, reference: JudgedPublication, variant: JudgedPublication, tally: PublicationTally) -> None:
-        """Adds the delays that both variants have for the same client."""
-        if reference.intended is None or variant.intended is None:
-            return
-        notified = {outcome.client: outcome.receipts[0].notified for outcome in variant.outcomes if outcome.receipts}
-        second = second_of(reference.intended, self.histories[reference.variant].run_start)
-        number = self.resampled.number(second)
-        for outcome in reference.outcomes:
-            if outcome.receipts and outcome.client in notified:
-                block = tally.blocks.of(variant.variant, number)
-                block.pairs += 1
-                block.reference += outcome.receipts[0].notified - reference.intended
-                block.variant += notified[outcome.client] - variant.intended
 
 
 def _add_ways(journey: Journey, ways: FirstRows[Way]) -> None:

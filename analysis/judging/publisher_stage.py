@@ -51,7 +51,8 @@ class PublisherStage:
 
     variants: Sequence[VariantContext]
     parts: Folder | None
-    """The folder for parts of the tables `notifications` and `expected`; None where these are not wanted."""
+    """The folder for parts of the tables `notifications` and `expected`; None where neither these nor figures of faults
+    and delays are wanted."""
     buckets: int
 
     def __call__(self, parts: pa.Table) -> pa.Table:
@@ -72,8 +73,8 @@ class PublisherStage:
                         expectations.write(_expectation(variant, judged, outcome, defect))
                         for row in _notifications(variant, judged, outcome, order):
                             notifications.write(row)
-                    if outcome.receipts:
-                        samples.add(judged, outcome.receipts[0], variant.run_start)
+                        if outcome.receipts:
+                            samples.add(judged, outcome.receipts[0], variant.run_start)
         return pa.table([*tally.table().columns, row_of(samples.groups(self.buckets))], schema=DELIVERED)
 
     def _publishers(self, parts: pa.Table) -> Iterator[Iterable[JudgedPublication]]:
@@ -101,7 +102,8 @@ class PublisherStage:
         """Passes publications on, and counts them for each fault and for the delivery ratio."""
         for judged in publications:
             variant = self.variants[judged.variant]
-            tally.faults.add(judged, variant.faults)
+            if self.parts is not None:
+                tally.faults.add(judged, variant.faults)
             if variant.promises.delivery is Completeness.BEST_EFFORT:
                 tally.due.add(judged)
             yield judged

@@ -35,7 +35,9 @@ from analysis.judging.histories.settling import Settling
 from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.journeys.network import networks_of
 from analysis.judging.journeys.notified_ways import NumberedSites, Sites
-from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
+from analysis.judging.publication_figures import WantedFigures
+from analysis.judging.publication_stage import JUDGED, PublicationStage
+from analysis.judging.publication_tally import PublicationTally
 from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
@@ -157,7 +159,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
     shares = [Share(number, list(pieces)) for number, pieces in enumerate(divide(run.log_files, share))]
-    # Figures alone are made of messages at links' ends, and without tables nobody looks at those.
+    # Without tables nobody looks at figures, which alone are made of messages at links' ends.
     stage = log_stage_of(run, buckets, buckets if parts.deliveries else 0, parts.events)
     read = workers.mapped(table_of(shares, Share), stage, READ).kept()
     logs = total(read, LogTally(), counted("reading logs", progress))
@@ -169,7 +171,8 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")
     nodes = (*run.brokers, *sorted({started.node for started in logs.started} - set(run.brokers)))
-    by_publication = _second(run, found, buckets, composite_buckets, nodes)
+    figures = None if parts.deliveries is None else _figures(run, found, nodes)
+    by_publication = _second(run, found, buckets, composite_buckets, figures)
     judged = read.field("events").grouped(Grouping("bucket", buckets), by_publication, JUDGED).kept()
     publications = total(judged, PublicationTally(), counted("judging deliveries", progress))
     progress("writing notifications")
@@ -227,25 +230,32 @@ def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
 
 
 def _second(
-    run: RunDirectory, found: _Histories, buckets: int, composite_buckets: int, nodes: Sequence[str]
+    run: RunDirectory, found: _Histories, buckets: int, composite_buckets: int, figures: WantedFigures | None
 ) -> PublicationStage:
     """Stage 2."""
+    variants = run.manifest.variants
+    return PublicationStage(
+        found.histories,
+        [variant.logged for variant in variants],
+        {number: end for number, variant in enumerate(variants) if (end := variant.end) and variant.undrained},
+        buckets,
+        max(composite_buckets, 1),
+        figures,
+    )
+
+
+def _figures(run: RunDirectory, found: _Histories, nodes: Sequence[str]) -> WantedFigures:
+    """The figures of stage 2."""
     variants = run.manifest.variants
     laid = {
         number: (run.underlays[variant.name], run.overlays[variant.name])
         for number, variant in enumerate(variants)
         if variant.name in run.underlays
     }
-    samples = [variant.logged for variant in variants]
     changing = frozenset(number for number, changes in enumerate(found.changes) if changes is not None)
-    return PublicationStage(
-        found.histories,
+    return WantedFigures(
         found.faults,
-        samples,
         blocks_of(variants[0]),
-        {number: end for number, variant in enumerate(variants) if (end := variant.end) and variant.undrained},
-        buckets,
-        max(composite_buckets, 1),
         changing,
         networks_of(laid),
         {name: number for number, name in enumerate(nodes)},

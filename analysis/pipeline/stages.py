@@ -31,7 +31,7 @@ from analysis.judging.delay_stage import MEASURED, DelayTables, DelayTally, meas
 from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.fault_effects.tables import FaultTables
 from analysis.judging.journeys.router_work import WorkTables
-from analysis.judging.publication_stage import PublicationTally
+from analysis.judging.publication_tally import PublicationTally
 from analysis.pipeline.judgement import Judged, Judgement, Parts, judge, total
 from analysis.pipeline.link_stage import HOPS_READ, LinkStage
 from analysis.pipeline.progress import Progress, counted

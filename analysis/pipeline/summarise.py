@@ -18,7 +18,7 @@ from analysis.compare.variants import compare_variants
 from analysis.judging.histories.settling import ALLOWANCE
 from analysis.judging.histories.starting import BrokerStart
 from analysis.judging.limits import with_limits
-from analysis.judging.publication_stage import PublicationCounts
+from analysis.judging.publication_tally import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.deployed_systems import system_figures
 from analysis.pipeline.figures import JudgedDelays

@@ -19,12 +19,12 @@ from analysis.auditing.way_sums import WaySumStage
 from analysis.budget.passages import PassageStage
 from analysis.budget.stage import BudgetStage
 from analysis.engines import PlainEngine
-from analysis.judging import publication_stage
+from analysis.judging import publication_figures
 from analysis.pipeline import analyze
 
 _ROUNDS = 5
 _TIMED: tuple[tuple[Any, str, str], ...] = (
-    (publication_stage, "ways_of", "ways"),
+    (publication_figures, "ways_of", "ways"),
     (PassageStage, "__call__", "passages"),
     (BudgetStage, "__call__", "sums"),
     (WaySumStage, "__call__", "audit"),

@@ -56,7 +56,9 @@ class MeasuredBroker(Protocol):
 def recorded(link: OverlayLink) -> tuple[int, int]:
     """Messages that a link has sent, and their bytes, as far as they are recorded: one whose sending takes time is
     recorded when it is written."""
-    unrecorded = () if link.sending is None else link.sending.unrecorded
+    if link.sending is None:
+        return link.sent, link.sent_bytes
+    unrecorded = link.sending.unrecorded
     return link.sent - len(unrecorded), link.sent_bytes - sum(message.size for message in unrecorded)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,6 +69,11 @@ class RunContext:
         for record in self.manifest.variants[variant:]:
             record.interrupted = True
         self.keep_manifest()
+
+    def free_memory(self) -> None:
+        """Frees what a variant leaves that has ended. A simulated network refers to itself, so that the networks of all
+        variants would fill the memory one by one."""
+        gc.collect()
 
     def keep_manifest(self) -> None:
         """Writes the manifest as it is now. Raises `OSError`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -72,8 +71,7 @@ def run_variants(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> 
             context.cut_short(number + 1)
             context.announce("interrupted: the variant that ran was already ending, and is whole")
             break
-        # A simulated network refers to itself, so that the networks of all variants would fill the memory one by one.
-        gc.collect()
+        context.free_memory()
     return measurements
 
 

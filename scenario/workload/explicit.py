@@ -24,7 +24,7 @@ def explicit_operations(items: Sequence[OperationItem], window: float) -> tuple[
     published: dict[str, int] = {}
     operations = []
     for item in sorted(items, key=lambda item: item.at):
-        if item.verb == "publish":
+        if item.publish is not None:
             published[item.client] = published.get(item.client, 0) + 1
         operation = _operation(item, published.get(item.client, 0))
         if operation.pattern is not None and operation.within is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from itertools import chain
 
 from emulation.live_overlay import Tables
 from record.log import EMULATOR, FAULT_CHANGES, Event, TraceRecord
@@ -50,18 +51,22 @@ def _of_records(records: Iterable[TraceRecord]) -> Iterator[str]:
         if holding:
             during.add((name, holding[0]))
         last[node] = name
+    words_of = {name: _in_words(name) for name in dict.fromkeys(chain.from_iterable(following))}
     counts: Counter[str] = Counter()
     for (before, name), number in following.items():
-        counts[_in_words(name)] += number
-        yield f"{_in_words(before)}, then {_in_words(name)}"
+        counts[words_of[name]] += number
+        yield f"{words_of[before]}, then {words_of[name]}"
     for name, fault in during:
-        yield f"{_in_words(name)} after {fault}"
+        yield f"{words_of[name]} after {fault}"
     for words, number in counts.items():
         yield f"{words}, up to {1 << number.bit_length()} times"
 
 
 def _in_words(name: _Name) -> str:
-    return " ".join(filter(None, (*name[:2], _PARTICULARS.sub("_", name[2] or ""))))
+    event, kind, reason = name
+    if reason:
+        reason = _PARTICULARS.sub("_", reason)
+    return " ".join(filter(None, (event, kind, reason)))
 
 
 def _of_tables(tables: Tables) -> Iterator[str]:

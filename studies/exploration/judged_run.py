@@ -220,10 +220,13 @@ class _Run:
 
 
 class _Unwritten(RunContext):
-    """The context of a run whose manifest is kept in memory, and whose clients' work nobody compares with the plan."""
+    """The context of a small run whose manifest is kept in memory, and whose clients' work nobody compares with the plan."""
 
     def state_work(self, plan: VariantPlan, record: VariantRecord) -> None:
         """The work is not stated: that takes as long as a tenth of the run's events."""
+
+    def free_memory(self) -> None:
+        """The network is freed by the next collection that is due, with those of other runs, because it is small."""
 
     def keep_manifest(self) -> None:
         """The manifest is written when the run has ended."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from record.log import EMULATOR, Event, TraceRecord
+from record.log import EMULATOR, FAULT_CHANGES, Event, TraceRecord
 from studies.exploration.draws import magnitude, milliseconds
 
 _GAUGES = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG})
@@ -55,12 +55,13 @@ class Moment:
 def moments_of(records: Iterable[TraceRecord], begin: int, random: Random) -> tuple[Moment, ...]:
     """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
     peer, and any later one, and the begin and the heal of faults. Where there are too many, some are drawn."""
-    found: dict[tuple[_Name, bool], Moment] = {}
+    found: dict[tuple[_Name, bool], tuple[TraceRecord, int]] = {}
     for name, number, record in _numbered(records, begin):
         if number == 1 or random.randrange(number - 1) == 0:  # any later one, each as likely
-            found[name, number > 1] = _moment(record, number, begin)
+            found[name, number > 1] = record, number
     every = list(found.values())
-    return tuple(every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS))
+    kept = every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS)
+    return tuple([_moment(record, number, begin) for record, number in kept])
 
 
 def all_moments(records: Iterable[TraceRecord], begin: int) -> Iterator[Moment]:
@@ -73,11 +74,13 @@ def _numbered(records: Iterable[TraceRecord], begin: int) -> Iterator[tuple[_Nam
     """Records with their names, and their numbers among those of the same name."""
     counts: dict[_Name, int] = {}
     for record in records:
-        if record.time < begin or record.event in _GAUGES:
+        event, node = record.event, record.node
+        if record.time < begin or event in _GAUGES:
             continue
-        if record.node == EMULATOR and record.event not in (Event.FAULT, Event.HEALED):
+        is_fault = node == EMULATOR
+        if is_fault and event not in FAULT_CHANGES:
             continue
-        name = _name(record)
+        name = node, event, record.kind, record.label, record.peer, record.text if is_fault else None
         counts[name] = number = counts.get(name, 0) + 1
         yield name, number, record
 
@@ -90,11 +93,6 @@ def _words(record: TraceRecord, number: int) -> str:
     if record.node == EMULATOR:
         return f"{record.event} {_ordinal(number)} {record.text} of {record.peer}"
     return f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
-
-
-def _name(record: TraceRecord) -> _Name:
-    fault = record.text if record.node == EMULATOR else None
-    return record.node, record.event, record.kind, record.label, record.peer, fault
 
 
 def _rest(record: TraceRecord) -> str:

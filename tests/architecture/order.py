@@ -118,6 +118,8 @@ ROOMS: Mapping[str, Floors] = {
         "deliveries fault_effects oracle",
         "delay_stage examples",
         "detections",
+        "publication_tally",
+        "publication_figures",
         "publication_stage publisher_stage",
     ),
     "analysis.report": _floors(

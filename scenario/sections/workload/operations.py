@@ -67,7 +67,10 @@ class OperationItem(Section):
 
     @property
     def verb(self) -> Verb:
-        return next(verb for verb in VERBS if getattr(self, verb) is not None)
+        for verb in VERBS:  # without a generator, because each publication is asked several times
+            if getattr(self, verb) is not None:
+                return verb
+        raise AssertionError("an operation has a verb")
 
     @property
     def text(self) -> str:
@@ -76,7 +79,8 @@ class OperationItem(Section):
 
     def content(self) -> Advertisement | Subscription | CompositeSubscription | Publication | None:
         """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
-        return _content(self.verb, self.text, self.within)
+        verb = self.verb
+        return _content(verb, str(getattr(self, verb)), self.within)
 
 
 @lru_cache(maxsize=1024)
