@@ -220,7 +220,8 @@ class _Run:
 
 
 class _Unwritten(RunContext):
-    """The context of a small run whose manifest is kept in memory, and whose clients' work nobody compares with the plan."""
+    """The context of a small run whose manifest is kept in memory, and whose clients' work nobody compares with the
+    plan."""
 
     def state_work(self, plan: VariantPlan, record: VariantRecord) -> None:
         """The work is not stated: that takes as long as a tenth of the run's events."""
