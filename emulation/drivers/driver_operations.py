@@ -6,10 +6,11 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
+from typing import NamedTuple
 
 import msgspec
 
-from broker_service.language import Publication
+from broker_service.language import Publication, Value
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
 from broker_service.language.records import recorded_predicate
@@ -54,6 +55,25 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
     """The window of a composite subscription, nanoseconds."""
 
 
+class ReadyContent(NamedTuple):
+    """The content of a publication, encoded for the broker and split for the log."""
+
+    body: bytes
+    numbers: dict[str, float] | None
+    strings: dict[str, str] | None
+
+
+def ready_content(
+    attributes: Mapping[str, Value], encode: Callable[[Publication], bytes] = encode_publication
+) -> ReadyContent:
+    """Encodes a publication's content with a function. Raises `ContentError` when it is not valid."""
+    return ReadyContent(
+        encode(Publication(attributes)),
+        {name: value for name, value in attributes.items() if not isinstance(value, str)} or None,
+        {name: value for name, value in attributes.items() if isinstance(value, str)} or None,
+    )
+
+
 def encode_recorded(predicates: Sequence[PredicateRecord]) -> bytes:
     """The body of a subscription or an advertisement. Raises `ContentError` for a record that is not a predicate."""
     return encode_predicates(tuple(recorded_predicate(record) for record in predicates))
@@ -79,19 +99,17 @@ class SharedPredicates:
 
 def ready(
     operation: PlannedOperation,
-    encode: Callable[[Publication], bytes] = encode_publication,
+    make_ready: Callable[[Mapping[str, Value]], ReadyContent] = ready_content,
     encode_declared: Callable[[Sequence[PredicateRecord]], bytes] = encode_recorded,
 ) -> ReadyOperation:
-    """Encodes an operation, with the functions for a publication's content and for predicates.
+    """Encodes an operation, with the functions for a publication's attributes and for predicates.
 
     Raises `ContentError` when it is not valid.
     """
     body = b""
     numbers = strings = None
     if operation.attributes is not None:
-        body = encode(Publication(operation.attributes))
-        numbers = {name: value for name, value in operation.attributes.items() if not isinstance(value, str)}
-        strings = {name: value for name, value in operation.attributes.items() if isinstance(value, str)}
+        body, numbers, strings = make_ready(operation.attributes)
     elif operation.predicates is not None:
         body = encode_declared(operation.predicates)
     elif operation.pattern is not None:
@@ -103,8 +121,8 @@ def ready(
         kind=operation.operation,
         id=operation.id,
         body=body,
-        numbers=numbers or None,
-        strings=strings or None,
+        numbers=numbers,
+        strings=strings,
         predicates=operation.predicates,
         pattern=operation.pattern,
         within=operation.within,

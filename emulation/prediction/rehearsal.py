@@ -105,7 +105,7 @@ class _Stage:
         end = self._begin + round(seconds * SECOND)
         while self._next is not None and (due := self._begin + self._next.at) <= end:
             self._pass_time(due)
-            encoded = ready(self._next, self._overlay.contents.encode, self._predicates.encode)
+            encoded = ready(self._next, self._overlay.contents.ready, self._predicates.encode)
             self._clients.issue(encoded, due)
             self._next = next(self._operations, None)
         self._pass_time(end)

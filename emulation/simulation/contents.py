@@ -6,10 +6,12 @@ process, so a broker that reads a body gets the very value that the client has e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from broker_service.language import Publication
+from broker_service.language import Publication, Value
 from broker_service.language.wire import decode_publication, encode_publication
+from emulation.drivers.driver_operations import ReadyContent, ready_content
 
 CONTENTS_KEPT: Final = 4_096
 """Contents that are kept, the latest ones: about 5 MB of quotes."""
@@ -21,6 +23,19 @@ class Contents:
     def __init__(self) -> None:
         self._kept: dict[bytes, Publication] = {}
         """Contents by body, oldest first."""
+        self._ready: dict[int, tuple[Mapping[str, Value], ReadyContent]] = {}
+        """The latest attributes with what was made of them, by identity, which is theirs alone as long as they are
+        kept."""
+
+    def ready(self, attributes: Mapping[str, Value]) -> ReadyContent:
+        """Returns `ready_content` of these attributes, made once where operations share them, as those do which a
+        scenario writes alike. Raises `ContentError`."""
+        known = self._ready.get(id(attributes))
+        if known is None:
+            if len(self._ready) >= CONTENTS_KEPT:
+                del self._ready[next(iter(self._ready))]
+            known = self._ready[id(attributes)] = attributes, ready_content(attributes, self.encode)
+        return known[1]
 
     def encode(self, content: Publication) -> bytes:
         """The body of a publication. Raises `ContentError` as `encode_publication` does."""

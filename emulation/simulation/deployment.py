@@ -147,7 +147,7 @@ class SimulatedDeployment:
         events, begin, clients = self._events, self._begin, self._clients
         now, operation = events.now, self._next
         while operation is not None and begin + operation.at <= now:
-            encoded = ready(operation, self.overlay.contents.encode, self._predicates.encode)
+            encoded = ready(operation, self.overlay.contents.ready, self._predicates.encode)
             clients.issue(encoded, begin + operation.at)
             operation = next(self._operations, None)
         self._next = operation

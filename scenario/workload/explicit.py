@@ -63,7 +63,7 @@ def _operation(item: OperationItem, published: int) -> PlannedOperation:
         case None:
             return operation
         case Publication():
-            return msgspec.structs.replace(operation, attributes=dict(content.attributes))
+            return msgspec.structs.replace(operation, attributes=content.attributes)
         case CompositeSubscription(pattern, within):
             return msgspec.structs.replace(operation, pattern=format_composite(pattern), within=within)
         case Advertisement() | Subscription():

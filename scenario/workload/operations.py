@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -39,7 +39,7 @@ class PlannedOperation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     id: str
     """The client's own name for its advertisement, subscription or composite subscription (`a1`, `s1`); a publication's
     `<client>:<n>`."""
-    attributes: dict[str, Value] | None = None
+    attributes: Mapping[str, Value] | None = None
     """A publication's content."""
     predicates: list[PredicateRecord] | None = None
     """The content of a subscription or an advertisement."""

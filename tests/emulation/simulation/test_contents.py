@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker_service.language import ContentError, Publication
+from broker_service.language import ContentError, Publication, Value
 from broker_service.language.wire import decode_publication, encode_publication
+from emulation.drivers.driver_operations import ready_content
+from emulation.simulation import contents as module
 from emulation.simulation.contents import CONTENTS_KEPT, Contents
 
 
@@ -42,3 +44,20 @@ def test_what_is_no_content_is_refused_each_time() -> None:
     for _ in range(2):
         with pytest.raises(ContentError):
             contents.decode(b"\xff")
+
+
+def test_attributes_that_operations_share_are_made_ready_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CONTENTS_KEPT", 2)
+    contents = Contents()
+    shared: list[dict[str, Value]] = [
+        {"class": "STOCK", "price": 1},
+        {"class": "STOCK", "price": 1.0},
+        {"class": "BOND"},
+    ]
+    first, second = contents.ready(shared[0]), contents.ready(shared[1])
+    assert [first, second] == [ready_content(attributes) for attributes in shared[:2]]
+    assert first.body != second.body, "a decimal is no integer, though both are equal"
+    assert contents.ready(shared[0]) is first
+    contents.ready(shared[2])
+    assert contents.ready(shared[1]) is second
+    assert contents.ready(shared[0]) is not first, "it was made ready longest ago"
