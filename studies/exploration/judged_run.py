@@ -57,7 +57,7 @@ MOST_LOOKS = 200
 HOPS_OF_A_BROKER = 20
 """Links for each broker of the overlay beyond which a message goes in circles."""
 _SIMULATED = RungChoice("simulated", "explored")
-_SILENT = structlog.wrap_logger(None, wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+_SILENT = structlog.wrap_logger(None, wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL)).bind()
 
 
 class Kind(StrEnum):
