@@ -7,7 +7,8 @@ cd "$ROOT"
 
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
 command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make base\`."
-compose+=(--profile smoke --project-name "brokerlab-smoke-$$")  # side by side with other smokes of this host
+project=brokerlab-smoke-$$  # side by side with other smokes of this host
+compose+=(--profile smoke --project-name "$project")
 
 # The image is named explicitly, because an edit of the tree meanwhile would give another name.
 BROKERLAB_IMAGE=$(.venv/bin/python -c '
@@ -15,7 +16,20 @@ from emulation.host.docker_host import ensure_image
 print(ensure_image(print_line=lambda _: None).name)')
 export BROKERLAB_IMAGE
 
-down() { "${compose[@]}" down --volumes --remove-orphans --timeout 5 >>"$LOG" 2>&1; }
+# An interrupted docker-compose leaves creations to the daemon, which may come behind the first `down`.
+down() {
+    for _ in {1..10}; do
+        if "${compose[@]}" down --volumes --remove-orphans --timeout 5 >>"$LOG" 2>&1 && [ -z "$(remaining)" ]; then
+            return
+        fi
+        sleep 1
+    done
+    printf 'smoke: these containers and networks remain: %s\n' "$(remaining | xargs)" >&2
+}
+remaining() {
+    docker ps --all --quiet --filter "label=com.docker.compose.project=$project"
+    docker network ls --quiet --filter "label=com.docker.compose.project=$project"
+}
 trap down EXIT
 trap 'exit 130' INT TERM
 

@@ -260,3 +260,21 @@ def test_smoke() -> None:
     done = subprocess.run(["make", "smoke"], cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "smoke: passed" in done.stdout
+
+
+def test_what_comes_behind_the_first_removal_is_removed_as_well(copy: Path, programs: Path) -> None:
+    """An interrupted docker-compose has asked the daemon for a container, which is there when all else is removed."""
+    downs, python = copy / "downs", copy / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    (copy / ".cache").mkdir()
+    for program, body in (
+        (python, "echo brokers"),
+        (programs / "docker", f'[ "$1" != compose ] || exit 1; [ "$(wc -l <{downs})" -ge 2 ] || echo late'),
+        (programs / "docker-compose", f'case "$*" in *" down "*) echo >>{downs} ;; *" run "*) exit 7 ;; esac'),
+    ):
+        program.unlink(missing_ok=True)
+        program.write_text(f"#!/bin/sh\n{body}\n")
+        program.chmod(0o755)
+    done = bash(f"{copy}/setup/smoke.sh", {"PATH": str(programs)})
+    assert (done.returncode, len(downs.read_text())) == (7, 2), done.stderr
+    assert "remain" not in done.stderr
