@@ -78,10 +78,14 @@ class _Protocols(MutableMapping[str, Protocol]):
 
 @cache
 def _program(reference: str) -> Protocol:
-    """The protocol of a program, which declares itself once."""
+    """The protocol of a program, which declares itself once. Raises `ProtocolError` where there is no such program."""
+    from broker_service.routing.program.channel import NoProgramError  # noqa: PLC0415 - as below
     from broker_service.routing.program.declaring import declaration_of  # noqa: PLC0415 - few brokers run a program
 
-    return declaration_of(reference)
+    try:
+        return declaration_of(reference)
+    except NoProgramError as error:
+        raise outside.ProtocolError(str(error)) from None
 
 
 PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(

@@ -76,7 +76,10 @@ async def _try(bench: Bench, request: BrokerConformanceRequest, found: list[RowR
 @contextmanager
 def _host(request: BrokerConformanceRequest, console: Console) -> Iterator[Host]:
     environment = _environment(request.environment)
-    command = shlex.split(request.command or "")
+    try:
+        command = shlex.split(request.command or "")
+    except ValueError as error:
+        raise BadInputError(f"--command {request.command}: {error}; quote it as a shell takes it") from None
     if request.image is None:
         if not command:
             raise BadInputError("--command: name the program of the broker, such as --command './broker --quiet'")

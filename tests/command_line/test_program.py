@@ -107,6 +107,7 @@ def test_exit_codes_are_documented_for_people_and_in_one_help(
         ("emulate", "missing argument 'scenario' (see `brokerlab emulate --help`)"),
         ("emulat", "no such command 'emulat'; did you mean 'emulate'? (see `brokerlab --help`)"),
         ("--loud", "no such option: --loud (see `brokerlab --help`)"),
+        ("conformance --command 'x", "--command 'x: No closing quotation; quote it as a shell takes it"),
         ("help codes", "invalid value for 'topic': 'codes' is not one of 'exit-codes' (see `brokerlab help --help`)"),
         ("topology sho", "no such command 'sho'; did you mean 'show'? (see `brokerlab topology --help`)"),
         ("compare a b c", "got unexpected extra argument(s) (c) (see `brokerlab compare --help`)"),

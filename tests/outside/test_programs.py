@@ -19,7 +19,7 @@ from command_line.program import app
 from emulation.planning.plan import make_plan
 from emulation.runtimes.protocol_code import packed_protocols
 from emulation.simulation.run import simulate
-from record.errors import BadInputError, ProtocolCodeError
+from record.errors import BadInputError
 from record.files import LOGS
 from record.manifest import ProtocolCode
 from scenario.loading import load
@@ -116,9 +116,17 @@ def test_a_program_has_the_name_of_its_own_file() -> None:
     assert file_name(["java", "-cp", "."]) == "java"
 
 
-def test_a_program_that_cannot_be_started_is_named() -> None:
-    with pytest.raises(ProtocolCodeError, match="the program /no/such/router cannot be started: No such file"):
+def test_a_program_that_cannot_be_started_is_a_mistake_of_who_names_it(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"--protocol .*/router cannot be started: No such file .*; name it by"):
         select([CASE], protocols=["program:/no/such/router"])
+    plain, garbage = tmp_path / "plain", tmp_path / "garbage"
+    plain.write_text("#!/usr/bin/env node\n")
+    with pytest.raises(BadInputError, match=r"plain cannot be started: Permission denied; make it executable"):
+        select([CASE], protocols=[str(plain)])
+    garbage.write_bytes(bytes(range(9)))
+    garbage.chmod(0o755)
+    with pytest.raises(BadInputError, match=r"garbage cannot be started: .*; name its interpreter before it"):
+        select([CASE], protocols=[str(garbage)])
     with pytest.raises(BadInputError, match="No closing quotation"):
         select([CASE], protocols=["program:'/no"])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import os
 import select
@@ -22,6 +23,7 @@ import msgspec
 
 from broker_service.routing.program.lines import MOST_LINE, AnyCall, Reply, Said
 from broker_service.routing.program.references import file_name
+from record.errors import BadInputError
 
 ANSWER_WITHIN = 10.0
 """Seconds within which a program must say something after each line of the broker."""
@@ -40,15 +42,26 @@ Asked = Callable[[Said], Reply | None]
 """Handles an ask or a tell; returns the reply to an ask."""
 
 
+_REMEDIES = {
+    errno.ENOENT: "name it by its path, or install it or the interpreter in its first line",
+    errno.EACCES: "make it executable (chmod +x), or name its interpreter before it",
+    errno.ENOEXEC: "name its interpreter before it, or in its first line, such as #!/usr/bin/env node",
+}
+
+
 class ProgramError(Exception):
     """A program that broke its contract; the text is one sentence."""
+
+
+class NoProgramError(ProgramError, BadInputError):
+    """A program that cannot be started; the text ends with the remedy."""
 
 
 class Channel:
     """The pipe to one process of a program."""
 
     def __init__(self, argv: Sequence[str]) -> None:
-        """Starts the process. Raises `ProgramError` when there is no such program."""
+        """Starts the process. Raises `NoProgramError` when there is no such program."""
         self._name = file_name(argv)
         self._errors = _memory_file()
         try:
@@ -63,7 +76,8 @@ class Channel:
             )
         except OSError as error:
             self._errors.close()
-            raise ProgramError(f"the program {argv[0]} cannot be started: {error.strerror}") from error
+            remedy = _REMEDIES.get(error.errno or 0, "name another one")
+            raise NoProgramError(f"the program {argv[0]} cannot be started: {error.strerror}; {remedy}") from error
         self.pid = self._process.pid
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -15,7 +15,7 @@ from broker_service.routing.declaration import Protocol
 from broker_service.routing.interface import CAPABILITIES, Router, RouterContext
 from broker_service.routing.options import Preparation, ProtocolOptions
 from broker_service.routing.program import lines
-from broker_service.routing.program.channel import Channel, ProgramError
+from broker_service.routing.program.channel import Channel, NoProgramError, ProgramError
 from broker_service.routing.program.contents import predicates_line
 from broker_service.routing.program.references import argv_of
 from broker_service.routing.program.router import ProgramRouter
@@ -26,7 +26,8 @@ from record.promises import Promises
 def declaration_of(reference: str) -> Protocol:
     """The protocol of a program, which is started to declare itself.
 
-    Raises `ValueError` for what is no reference, and `ProtocolCodeError` when the program does not declare itself.
+    Raises `ValueError` for what is no reference, `NoProgramError` for what cannot be started, and `ProtocolCodeError`
+    when the program does not declare itself.
     """
     program = Program(argv_of(reference))
     return Protocol(program.router, program.options)
@@ -133,13 +134,18 @@ class Program:
             raise BrokerDefectError(context.broker, f"broker defect: {context.broker}: {error}") from error
 
     def call_once(self, call: lines.AnyCall) -> lines.Said:
-        """The answer of a process that is started for this call only. Raises `ProtocolCodeError`."""
+        """The answer of a process that is started for this call only.
+
+        Raises `NoProgramError` for a program that cannot be started, and `ProtocolCodeError` for one that fails.
+        """
         try:
             channel = Channel(self._argv)
             try:
                 return channel.call(call, _refuse_asks)
             finally:
                 channel.close()
+        except NoProgramError:
+            raise
         except ProgramError as error:
             raise self.defect(error) from None
 
