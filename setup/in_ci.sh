@@ -14,7 +14,14 @@ on_unjudged=${ON_UNJUDGED:-fail}
     echo 'nothing to run: name files in SCENARIOS, CAMPAIGNS or PROTOCOLS' >&2
     exit 2
 }
-mkdir -p "$results"
+case $on_unjudged in
+    fail | warn) ;;
+    *) echo "ON_UNJUDGED=$on_unjudged: write fail or warn" >&2; exit 2 ;;
+esac
+mkdir -p "$results" 2>/dev/null && [ -w "$results" ] || {
+    echo "RESULTS=$results: no directory that can be written; name another one" >&2
+    exit 2
+}
 gravest=0
 # rank CODE: 1 and what proves a defect come before what proves nothing.
 rank() {

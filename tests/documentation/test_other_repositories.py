@@ -129,6 +129,17 @@ def test_without_a_file_nothing_passes(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [("results", "mine.yaml", "no directory that can be written"), ("on-unjudged", "wran", "write fail or warn")],
+)
+def test_a_wrong_input_is_no_violation(repository: Repository, name: str, value: str, said: str) -> None:
+    repository.inputs = {"scenarios": "line-3", name: value}
+    codes, output = repository.run()
+    assert codes[:2] == [0, 2]
+    assert said in output
+
+
+@pytest.mark.parametrize(
     ("ends", "unjudged", "expected"),
     [
         ((0, 0), "fail", 0), ((3, 0), "fail", 3), ((3, 0), "warn", 0), ((3, 1), "fail", 1), ((1, 3), "fail", 1),
