@@ -45,6 +45,7 @@ class Explored:
     features: frozenset[str]
     """Features of its behaviour (`coverage`)."""
     moments: tuple[Moment, ...]
+    """Moments of a run that was drawn anew, which its changes need; none of a changed one."""
     processor: float
     """Processor seconds that drawing, running and judging took."""
 
@@ -107,7 +108,7 @@ class Explorer:
             defects=judged.defects,
             refused=judged.refused,
             features=features_of(judged),
-            moments=moments_of(judged.records, judged.begin, random),
+            moments=moments_of(judged.records, judged.begin, random) if parent is None else (),
             processor=time.process_time() - began,
         )
 

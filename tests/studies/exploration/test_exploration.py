@@ -15,6 +15,7 @@ from scenario.loading import load
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Budget, Exploration
 from studies.exploration.judged_run import judging_room
+from studies.exploration.mutation import Parent
 from studies.exploration.saved import saved_account
 from studies.exploration.surroundings import Shape, Surroundings
 from studies.exploration.workers import Explorer, workers
@@ -53,6 +54,15 @@ def test_an_exploration_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert len(account.findings) == 1
     with pytest.raises(BadInputError, match="explored"):
         saved_account(tmp_path, "tid", first.seed)
+
+
+def test_only_a_drawn_run_has_moments_because_it_alone_is_changed() -> None:
+    explorer = Explorer(Drawing(Surroundings(Shape.TREE, "tid")), 1)
+    with judging_room() as room:
+        drawn = explorer.explored(0, room)
+        changed = explorer.explored(1, room, Parent(drawn.scenario, drawn.moments))
+    assert drawn.moments
+    assert not changed.moments
 
 
 def test_an_honest_protocol_shows_nothing(tmp_path: Path) -> None:
