@@ -120,15 +120,15 @@ def _exponential(milliseconds: float) -> str:
     return f"{{mean: {milliseconds:.6g}ms, distribution: exponential}}"
 
 
-IN_USE = Setting(service=3.0)
+IN_USE = Setting(0.5, 0.5)
 """The costs of the scenarios."""
 GRID = (
     IN_USE,
+    Setting(3.0),
     Setting(1.0),
     Setting(3.0, 0.25),
     Setting(1.0, 0.25),
     Setting(0.5, 0.25),
-    Setting(0.5, 0.5),
     Setting(0.5, 0.5, window=128),
     Setting(0.5, 0.5, row=200.0),
     Setting(0.5, 0.5, look=0.1),
