@@ -42,7 +42,13 @@ HEADER = Target("bytes of routing on a publication, 56 subscriber brokers", Boun
 SILENCES = Target("messages of silence for a publication, one path a stream", Bound.AT_MOST, 0.2)
 CONTROL = Target("control messages for a publication, one path a stream", Bound.AT_MOST, 0.3)
 ROUTING = Target(
-    "routing time of a publication with 56 subscriber brokers, beyond that with one", Bound.AT_MOST, 5, "%"
+    "routing time of a publication with 56 subscriber brokers, beyond that with one",
+    Bound.AT_MOST,
+    5,
+    "%",
+    defect="58 simulated brokers in one process displace each other's data from the processor's caches: the router of "
+    "cbf, which knows no subscriber brokers here, takes 54 to 60% longer with 56 of them too; the quickest of 1,000 "
+    "publications under Gryphon takes 20 to 24% longer",
 )
 RECOVERY = Target("time from a kill to the last notification that it held up", Bound.AT_MOST, 150, "ms")
 CUT = Target("time from a cut of a link to the last notification that it held up", Bound.AT_MOST, 3150, "ms")
