@@ -159,7 +159,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
     shares = [Share(number, list(pieces)) for number, pieces in enumerate(divide(run.log_files, share))]
-    # Without tables nobody looks at figures, which alone are made of messages at links' ends.
+    # Only figures are made of messages at links' ends, and without tables nobody looks at figures.
     stage = log_stage_of(run, buckets, buckets if parts.deliveries else 0, parts.events)
     read = workers.mapped(table_of(shares, Share), stage, READ).kept()
     logs = total(read, LogTally(), counted("reading logs", progress))
