@@ -32,7 +32,9 @@ _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
+    "threads": "1",
 }
+"""One thread, because DuckDB 2.0.1 with several waits forever for its own tasks after one in seven interrupts."""
 _INTERRUPTED = "Query interrupted"
 """Text of the error of DuckDB for a query during which a signal came."""
 _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
