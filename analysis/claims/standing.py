@@ -31,7 +31,8 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     parameters: dict[str, Any]
     """Values by the field of the scenario."""
     to: tuple[str, ...]
-    """Claims, or parts of them as `claim: beginning of the part's name`, that hold these numbers."""
+    """Claims, or parts of them as `claim: beginning of the part's name`, that hold these numbers; none where they stand
+    in the text alone."""
     by: str = ""
     """The command that fits them; empty where somebody chose them."""
 
