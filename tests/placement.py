@@ -87,6 +87,7 @@ def install(config: pytest.Config) -> None:
     Raises `pytest.UsageError` if a path that the user gave does not exist, because workers would not say so.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
     if in_worker(config):
         told: Mapping[str, str] = config.workerinput  # type: ignore[attr-defined]  # xdist adds it
         if _REPORT_FILE in told:
@@ -167,7 +168,6 @@ class GroupReporter:
         self._file = file
         self._groups: dict[str, str] = {}
         os.setpgid(0, 0)  # Ctrl-C reaches a whole process group; the controller passes it on
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = groups_of(items)

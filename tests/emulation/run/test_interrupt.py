@@ -5,19 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
-
-
-@pytest.fixture(autouse=True)
-def _heeds_signals() -> Iterator[None]:
-    """A program that a shell has started in the background ignores Ctrl-C from its start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def test_a_signal_wakes_whoever_waits() -> None:
