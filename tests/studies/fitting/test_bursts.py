@@ -47,7 +47,7 @@ def test_rows_and_looks_cost_the_routings_that_have_them() -> None:
     assert Setting(2.0, row=400.0, look=0.1).services() == pytest.approx(
         {"SPR": 3.0, "IDR": 3.1, "TID-S": 2.5644, "TID-D": 3.2288}
     )
-    assert set(IN_USE.services().values()) == {IN_USE.service}
+    assert set(IN_USE.services().values()) == {0.5}
 
 
 def test_copies_leave_in_turn_and_the_rest_is_as_shipped() -> None:
