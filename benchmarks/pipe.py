@@ -5,9 +5,8 @@
 
 *Calls*: a program in Python that does nothing answers the call of a subscription; a call's time is from the call to the
 actions, both on one processor, as in a simulated run. The best of several rounds counts, because others use the
-machine. *Run*: `scenarios/quickstart.yaml` under
-flooding, once in the broker's own process, once by the example router in Node; a run's time is the processor time of
-the simulator and of the programs, and the two take turns.
+machine. *Run*: `scenarios/quickstart.yaml` under flooding, once in the broker's own process, once by the example router
+in Node; a run's time is the processor time of the simulator and of the programs, and the two take turns.
 """
 
 from __future__ import annotations
