@@ -11,6 +11,7 @@ import functools
 import gc
 import os
 import shutil
+import signal
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -108,6 +109,18 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def _place_of_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Chooses the directory of `tmp_path` before any test runs, because programs under test choose `TMPDIR` anew."""
     tmp_path_factory.getbasetemp()
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_given_back() -> Iterator[None]:
+    """Fails a test that leaves Ctrl-C or SIGTERM handled otherwise, because the next test may need them."""
+    yield
+    left = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in left:
+        signal.signal(number, signal.default_int_handler)
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, left)
+    assert set(left.values()) == {signal.default_int_handler}
+    assert not blocked & set(left)
 
 
 @pytest.fixture(scope="session")
