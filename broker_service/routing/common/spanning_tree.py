@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-_FEW: Final = 50
+_FEW: Final = 75
 """Nodes besides the root up to which a tree is computed in lists."""
 
 
@@ -20,7 +20,7 @@ def spanning_tree(weights: NDArray[Any], root: int, others: NDArray[Any]) -> lis
     root. This is Prim's algorithm; the nodes that still wait are kept together, in order, because each step then takes
     as long as there are such nodes. SciPy's takes ten times as long for 1000 nodes and would grow the brokers' image.
     """
-    if len(others) <= _FEW:
+    if 0 < len(others) <= _FEW:
         return _spanning_tree_of_few(weights, root, others)
     waiting = others.astype(np.intp)
     closest = weights[root].take(waiting)
@@ -45,19 +45,26 @@ def spanning_tree(weights: NDArray[Any], root: int, others: NDArray[Any]) -> lis
 def _spanning_tree_of_few(weights: NDArray[Any], root: int, others: NDArray[Any]) -> list[tuple[int, int]]:
     """A variant of `spanning_tree` for few nodes, in lists, because calls of NumPy would take longer than so short a
     computation."""
-    members = np.append(others, root).astype(np.intp)
-    numbers = members.tolist()
-    rows = weights[members[:, None], members].tolist()
     own = len(others)
+    members = np.empty(own + 1, np.intp)
+    members[:own], members[own] = others, root
+    numbers, rows = members.tolist(), weights[members[:, None], members].tolist()
     closest, parents = rows[own], [own] * own
     waiting = list(range(own))
+    joined = min(waiting, key=closest.__getitem__)
     edges = []
-    while waiting:
-        joined = min(waiting, key=closest.__getitem__)
-        waiting.remove(joined)
+    while True:
         edges.append((numbers[parents[joined]], numbers[joined]))
-        row = rows[joined]
-        for other in waiting:
-            if row[other] < closest[other]:
-                closest[other], parents[other] = row[other], joined
-    return edges
+        waiting.remove(joined)
+        if not waiting:
+            return edges
+        latest, row = joined, rows[joined]
+        joined = waiting[0]
+        least = closest[joined]
+        for other in waiting:  # one pass both updates them and finds the closest
+            weight = closest[other]
+            if row[other] < weight:
+                closest[other] = weight = row[other]
+                parents[other] = latest
+            if weight < least:
+                joined, least = other, weight
