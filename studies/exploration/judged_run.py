@@ -22,6 +22,7 @@ from analysis.engines import MemoryEngine
 from analysis.pipeline import analyze
 from analysis.pipeline.deliveries import judged_deliveries
 from analysis.run_files.logs import LogsInMemory
+from analysis.tables.deliveries import Defect as DeliveryDefect
 from analysis.tables.deliveries import Expectation
 from analysis.tables.results import read_partition
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Example
@@ -46,6 +47,7 @@ from record.errors import UserError
 from record.files import RESULTS
 from record.log import TraceRecord
 from record.manifest import MODELLED, Manifest, PhaseName, RungChoice, VariantRecord
+from record.unread import UNREAD
 from scenario.model import Scenario
 from studies.exploration.records import in_order, most_hops
 from topology.link_properties import LinkDirection, LinkProperties
@@ -280,14 +282,23 @@ def begin_of(variant: VariantRecord) -> int:
 
 def defects_of(delivery: Delivery, variant: VariantRecord, drain: float) -> Iterator[Defect]:
     """The defects that the judge names, with its first example of each; and no quiet after a drain phase of so many
-    seconds."""
-    examples = {example.defect: _in_words(example) for example in reversed(delivery.examples)}
+    seconds.
+
+    Left out is a loss of which each example is a notification for which the queue of a client's session had no room. A
+    small queue, drawn for clients that read slowly, holds for all of them, and may be full before the others can read.
+    """
+    examples = {example.defect: _in_words(example) for example in reversed(delivery.examples) if not _no_room(example)}
+    without_room = {example.defect for example in delivery.examples if _no_room(example)} - examples.keys()
     for verdict in delivery.verdicts:
-        if verdict not in (CORRECT, UNJUDGED):
+        if verdict not in (CORRECT, UNJUDGED, *without_room):
             yield Defect(verdict, examples.get(verdict, ""))
     if variant.undrained:
         text = f"messages were still in flight {drain:g} s after the last publication and the last heal"
         yield Defect(Kind.NO_QUIET, text)
+
+
+def _no_room(example: Example) -> bool:
+    return example.defect == DeliveryDefect.LOST and example.detail.endswith(UNREAD)
 
 
 def _in_words(example: Example) -> str:

@@ -12,6 +12,7 @@ from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.files import LOGS
+from record.log import Event
 from scenario.loading import load_text
 from scenario.yaml_files.source import as_yaml
 from studies.exploration.drawing import DRAIN, Drawing
@@ -52,6 +53,26 @@ def test_a_verdict_blames_what_is_wrong(defect: str, blamed: set[str], room: Jud
     runs = [room.judged(Drawing(surroundings).drawn(Random(number))) for number in range(8)]
     assert {kind for run in runs for kind in run.kinds} >= blamed
     assert blamed or not any(run.defects for run in runs)
+
+
+_SMALL_QUEUE = """
+name: small-queue
+topology: {kind: line, brokers: 2}
+routing: {protocol: tid}
+brokers: {limits: {session_queue: 20}}
+timeline: {join: 3s, run: 5s}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'A']"}
+    - {at: 1s, client: S, broker: B1, id: s, subscribe: "[class,eq,'A']"}
+"""
+
+
+def test_a_loss_for_which_a_queue_had_no_room_is_no_finding(room: JudgingRoom) -> None:
+    at_once = "    - {at: 5s, client: P, broker: B1, publish: \"[class,'A']\"}\n" * 30
+    judged = room.judged(load_text(_SMALL_QUEUE + at_once, "small queue"))
+    assert judged.defects == () and not judged.refused
+    assert sum(record.event == Event.NOTIFIED for record in judged.records) == 20
 
 
 def test_a_message_that_goes_in_circles_is_blamed(room: JudgingRoom, tmp_path: Path) -> None:
