@@ -82,8 +82,9 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     doubled: bool = False
     """True where the client got it once from each of two brokers, between which it moved by a handover that may double
     it."""
-    handovers: int = 0
-    """The handovers which may cost the promised order that the client had behind it when it got it first."""
+    handovers: int | None = 0
+    """The handovers which may cost the promised order that the client had behind it when it got it first; None where
+    nothing tells their number, so that its order is not judged."""
     duties: list[Duty] = []
     """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
 

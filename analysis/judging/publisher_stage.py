@@ -119,7 +119,7 @@ def _publisher(judged: JudgedPublication) -> tuple[int, str | None]:
 _Moment = tuple[int, int]
 """A time, and a position in the log that orders what happened at that time."""
 _NEVER: _Moment = FOREVER, 0
-_Sequence = tuple[str, int, str | None]
+_Sequence = tuple[str, int | None, str | None]
 """A client, the handovers behind it, and the broker of the publisher: all that its notifications have an order in."""
 
 
@@ -148,7 +148,7 @@ def _with_order(
         for outcome in judged.outcomes:
             sequence = outcome.client, outcome.handovers, judged.origin
             later = first_of_any.get(sequence, _NEVER)
-            if not outcome.receipts or judged.published is None:
+            if not outcome.receipts or judged.published is None or outcome.handovers is None:
                 yield judged, outcome, _Order(later, False, False)
                 continue
             arrived = _moment(outcome.receipts[0])

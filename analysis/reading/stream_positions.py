@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analysis.reading.stays import NO_STAYS, Stays
 from analysis.tables.totals import Series
 
 
@@ -48,10 +49,13 @@ class StreamPositions(Series[StreamPiece]):
     def __init__(self) -> None:
         super().__init__(StreamPiece)
 
-    def falls(self, variant: int) -> Iterator[Fall]:
-        """The notifications of a variant that came too late, by client, broker and stream, in order."""
+    def falls(self, variant: int, stays: Stays = NO_STAYS) -> Iterator[Fall]:
+        """The notifications of a variant that came too late, by client, broker and stream, in order. Left out is what a
+        client got from a broker with which it had two sessions at once, because positions do not tell over which."""
         pieces = sorted(piece for piece in self.by_key if piece.variant == variant)
-        for (client, _, stream), got in groupby(pieces, lambda piece: (piece.client, piece.broker, piece.stream)):
+        for (client, broker, stream), got in groupby(pieces, lambda piece: (piece.client, piece.broker, piece.stream)):
+            if broker in stays.two_sessions(client):
+                continue
             positions = np.concatenate([np.frombuffer(self.by_key[piece], dtype=np.int64) for piece in got])
             highest = np.maximum.accumulate(positions)
             for place in np.flatnonzero(positions < highest).tolist():

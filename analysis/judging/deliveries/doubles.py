@@ -45,18 +45,25 @@ class ClientMoves:
         handovers = [crossed[place].handover for place in range(places[0] + 1, places[-1] + 1)]
         return all(handover is not None and self.costs.get(handover, MoveCost()).doubles for handover in handovers)
 
-    def reordering(self, got: Got) -> int:
-        """The number of handovers that may cost the order which the client had behind it when it was notified."""
-        stay = self._stay_of(got)
-        crossed = () if stay is None else self.stays[1 : self.stays.index(stay) + 1]
+    def reordering(self, got: Got) -> int | None:
+        """The number of handovers that may cost the order which the client had behind it when it was notified; None
+        where it had sessions with the broker both before and after such a one, and nothing tells which was used."""
+        numbers = {self._reordering_before(stay) for stay in self._stays_of(got)}
+        return None if len(numbers) > 1 else next(iter(numbers), 0)
+
+    def _reordering_before(self, stay: Stay) -> int:
+        crossed = self.stays[1 : self.stays.index(stay) + 1]
         costs = [self.costs.get(later.handover, MoveCost()) for later in crossed if later.handover is not None]
         return sum(cost.reorders for cost in costs)
 
     def _stay_of(self, got: Got) -> Stay | None:
         """The stay in which the client got a notification; None of one from a broker where it was not."""
-        broker, time = got
-        found = [stay for stay in self.stays if stay.broker == broker and stay.begin <= time <= stay.end + self.lag]
+        found = self._stays_of(got)
         return found[-1] if found else None
+
+    def _stays_of(self, got: Got) -> Sequence[Stay]:
+        broker, time = got
+        return [stay for stay in self.stays if stay.broker == broker and stay.begin <= time <= stay.end + self.lag]
 
 
 def moves_of(history: History, client: str) -> ClientMoves:

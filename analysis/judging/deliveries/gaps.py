@@ -77,7 +77,8 @@ def with_gaps(
             arrived = later_arrived.setdefault((outcome.client, judged.origin), {})
             if outcome.receipts:
                 first = outcome.receipts[0]
-                arrived[first.broker] = min(arrived.get(first.broker, FOREVER), first.notified)
+                if outcome.handovers is not None:  # else it may have overtaken others over another session
+                    arrived[first.broker] = min(arrived.get(first.broker, FOREVER), first.notified)
                 continue
             if outcome.duties:
                 _judge(judged, outcome, arrived, starts)

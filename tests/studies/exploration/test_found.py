@@ -92,12 +92,42 @@ seed: 157014172
 """A publisher moves, and its publication at the new broker comes before the last one at the former broker, which the
 crash of the subscriber's broker costs: each broker has a stream of its own."""
 
+TWO_SESSIONS = """
+name: two-sessions
+topology: {kind: redundant-tree, tree: random-tree, nodes: 2, replicas: 1, link: {delay: 60ms}}
+routing: {protocol: gryphon}
+workload:
+  operations:
+    - {at: 0.8s, client: P, broker: B, id: a, advertise: "[class,eq,'A'],[x,>=,0]"}
+    - {at: 3.4s, client: S, broker: B, id: s, subscribe: "[class,eq,'A']"}
+    - {at: 12.23s, client: P, broker: B, publish: "[class,'A'],[x,0]"}
+    - {at: 12.23s, client: P, broker: B, publish: "[class,'A'],[x,1]"}
+    - {at: 12.23s, client: P, broker: B, publish: "[class,'A'],[x,2]"}
+    - {at: 12.23s, client: P, broker: B, publish: "[class,'A'],[x,3]"}
+    - {at: 12.99s, client: P, broker: B, publish: "[class,'A'],[x,4]"}
+clients:
+  sites: {slow: {broker: B, clients: [P, S], reads: 3/s}, other: {broker: B, clients: []}}
+  unread: drop newest
+timeline: {join: 8s, run: 8s, drain: 1min, withdraw: 1min}
+faults:
+  - {at: join+12.5s, move: S, to: other, handover: make before break}
+"""
+"""A slow reader moves softly between two sites of its broker: notifications over its new access link overtake those
+that it has yet to read over the old one, and it never reads the last of these."""
+
 NAMESAKES = SITES.replace("client: S,", "client: B1,").replace("[S]", "[B1]")
 """A client with the name of a broker that is not its own: a fault of the broker is none of the client's."""
 
 _OF_SITES = {name: SITES.format(faults=faults) for name, faults in SITE_FAULTS.items()}
 _OF_NAMESAKES = {"namesakes": NAMESAKES.format(faults="{at: 11s, stop: B1, for: 900ms}")}
-FOUND = {"units": UNITS, "slow reader": SLOW_READER, "two streams": TWO_STREAMS, **_OF_SITES, **_OF_NAMESAKES}
+FOUND = {
+    "units": UNITS,
+    "slow reader": SLOW_READER,
+    "two streams": TWO_STREAMS,
+    "two sessions": TWO_SESSIONS,
+    **_OF_SITES,
+    **_OF_NAMESAKES,
+}
 
 
 @pytest.mark.parametrize("scenario", FOUND.values(), ids=FOUND)
