@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     StrictBool,
     StringConstraints,
@@ -27,6 +30,7 @@ from topology.links import Range
 _DEFAULTS = Limits()
 _REPEATED_AFTER = ("heartbeat", "reconnect_first", "reconnect_last", "idle_close", "utilisation_window")
 _LEAST_MEMORY = 32 << 20
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _OF_FOREIGN_BROKERS = ("command", "environment", "scratch", "individually")
 
 
@@ -114,10 +118,28 @@ def command_beside(command: tuple[str, ...] | None, info: ValidationInfo) -> tup
     return tuple(os.path.normpath(directory / each) if each.startswith(("./", "../")) else each for each in command)
 
 
+def _variable(name: object) -> object:
+    if isinstance(name, str) and re.fullmatch(_VARIABLE, name) is None:
+        raise ValueError(
+            f"{name!r} is not a variable's name; use letters, digits and underscores (a letter or underscore first)"
+        )
+    return name
+
+
+def _written_as_text(value: object) -> object:
+    """A variable's value, unless the file has it as a number, a date or a truth value, of which no text is known."""
+    if not isinstance(value, str | Mapping | list):
+        raise ValueError(f'must be text, not {value!r}: put quotes round it in the file, as in `LIMIT: "20"`')
+    return value
+
+
 Image = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Memory = Annotated[Size | None, AfterValidator(_holds_a_broker)]
 Command = Annotated[tuple[Annotated[str, Field(strict=True, min_length=1)], ...], Field(min_length=1)]
-Environment = dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Annotated[str, Field(strict=True)]]
+Environment = dict[
+    Annotated[str, Field(pattern=_VARIABLE), BeforeValidator(_variable)],
+    Annotated[str, Field(strict=True), BeforeValidator(_written_as_text)],
+]
 
 
 class OneBroker(Section):
