@@ -7,13 +7,20 @@ cd "$ROOT"
 
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
 command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make base\`."
+[ -x .venv/bin/python ] || fail "there is no Python environment yet: run \`make smoke\`, which makes it."
 project=brokerlab-smoke-$$  # side by side with other smokes of this host
 compose+=(--profile smoke --project-name "$project")
 
 # The image is named explicitly, because an edit of the tree meanwhile would give another name.
 BROKERLAB_IMAGE=$(.venv/bin/python -c '
+import sys
 from emulation.host.docker_host import ensure_image
-print(ensure_image(print_line=lambda _: None).name)')
+from record.errors import UserError
+try:
+    print(ensure_image(print_line=lambda _: None).name)
+except UserError as error:
+    print(f"set-up: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)')
 export BROKERLAB_IMAGE
 
 # An interrupted docker-compose leaves creations to the daemon, which may come behind the first `down`.

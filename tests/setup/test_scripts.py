@@ -262,6 +262,27 @@ def test_smoke() -> None:
     assert "smoke: passed" in done.stdout
 
 
+class TestSmokeAlone:
+    """The script without `make`, which would have set up first."""
+
+    @pytest.fixture(autouse=True)
+    def compose(self, programs: Path) -> None:
+        for name, body in (("docker", "exit 1"), ("docker-compose", "exit 0")):
+            (programs / name).unlink(missing_ok=True)
+            (programs / name).write_text(f"#!/bin/sh\n{body}\n")
+            (programs / name).chmod(0o755)
+
+    def test_without_a_daemon(self, programs: Path, tmp_path: Path) -> None:
+        done = bash("setup/smoke.sh", {"PATH": str(programs), "DOCKER_HOST": f"unix://{tmp_path}/none.sock"})
+        assert (done.returncode, done.stdout) == (HOST, "")
+        assert re.fullmatch(r"set-up: Docker does not answer .*; start it with `make setup`.*\n", done.stderr)
+
+    def test_before_there_is_an_environment(self, copy: Path, programs: Path) -> None:
+        done = bash(f"{copy}/setup/smoke.sh", {"PATH": str(programs)})
+        assert (done.returncode, done.stdout) == (HOST, "")
+        assert re.fullmatch(r"set-up: there is no Python environment yet: run `make smoke`.*\n", done.stderr)
+
+
 def test_what_comes_behind_the_first_removal_is_removed_as_well(copy: Path, programs: Path) -> None:
     """An interrupted docker-compose has asked the daemon for a container, which is there when all else is removed."""
     downs, python = copy / "downs", copy / ".venv" / "bin" / "python"
