@@ -257,7 +257,7 @@ class HostDeployment:
             if ending.is_defect:  # a run without this broker proves nothing
                 self._context.announce(f"{self._plan.name}: {ending}")
                 raise ending.defect()
-            self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+            self._context.announce(f"{self._plan.name}: {ending.with_output()}")
 
 
 def _log_listening(found: Iterable[Listening], trace: FileTrace | NullTrace) -> None:

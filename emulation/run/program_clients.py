@@ -58,7 +58,7 @@ class ProgramClients:
         """True once every program has opened a stream. Raises `HostError` when one has ended instead."""
         self._check_relay()
         for ending in self.programs.ended():
-            raise HostError(f"clients.programs.{ending.client}: {ending}, before it had opened a session")
+            raise HostError(f"clients.programs.{ending.client}: before it had opened a session, it {ending.text}")
         return self.relay.ready.is_set()
 
     @property

@@ -200,6 +200,9 @@ class ClientContainer:
             "read-only file system": f"its root is read-only: write to /tmp, with {field_of(self.client)}.scratch",
             "permission denied": "it runs as a user without rights: let every user read and execute its files",
             "exec format error": "its program is for another processor, or is a script without a first line `#!`",
+            "fatal tini": (
+                f"its image lacks that program, or what its first line names: see {field_of(self.client)}.command"
+            ),
         }
         return next((remedy for sign, remedy in remedies.items() if sign in words), "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -26,6 +27,8 @@ _PARALLEL = 8
 """Docker requests at a time; more only queue up in the daemon."""
 _SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
 """A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
+_NO_PROGRAM = re.compile(r'exec: "(?P<program>[^"]+)": (?:executable file not found|stat .*: no such file)')
+"""What Docker's own words contain where an image lacks the program that was to be started."""
 
 
 class Containers:
@@ -147,6 +150,8 @@ def explain(error: Exception) -> str:
     text = (getattr(error, "explanation", None) or str(error)).strip().splitlines()[0]
     if "is already in use" in text:
         return f"{text} Remove or rename it; `brokerlab clean` removes what dead runs left."
+    if (missing := _NO_PROGRAM.search(text)) is not None:
+        return f"there is no program {missing['program']} in its image; correct its `command`"
     if "no space left" in text:
         return f"{text}. Make room where Docker keeps its data, then run again."
     return str(text)

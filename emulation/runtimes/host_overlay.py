@@ -146,7 +146,7 @@ class HostOverlay:
         if endings := self.brokers.ended():
             if (failed := next((ending for ending in endings if ending.is_defect), None)) is not None:
                 raise failed.defect()
-            raise UnsettledError("\n".join([str(endings[0]), *endings[0].last_lines]))
+            raise UnsettledError(endings[0].with_output())
 
     def quiet_watch(self) -> HostQuietWatch | CanaryWatch:
         return HostQuietWatch(self) if self._canaries is None else self._watch_canaries(self._canaries)

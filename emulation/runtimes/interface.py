@@ -113,6 +113,10 @@ class Ending:
         """The error for a broker whose own code failed, with the stack trace that it printed."""
         return BrokerDefectError(self.broker, str(self), "".join(f"{line}\n" for line in self.last_lines[:-1]))
 
+    def with_output(self) -> str:
+        """The sentence, and below it what was written before the line that is in the sentence."""
+        return "\n    ".join([str(self), *self.last_lines[:-1]])
+
     def __str__(self) -> str:
         if self.is_defect and self.last_lines:
             return self.last_lines[-1]

@@ -168,7 +168,7 @@ def test_the_verdict_names_a_broker_that_loses_what_is_for_a_program_in_a_contai
         ),
         (
             {"command": ["/none"]},
-            "exec /none failed: No such file or directory, before it had opened a session",
+            "exec /none failed: No such file or directory; its image lacks that program, ",
         ),
     ],
 )

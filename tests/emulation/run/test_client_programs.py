@@ -144,9 +144,7 @@ def test_programs_that_faults_end_and_freeze_come_back_and_are_judged(tmp_path: 
 def test_a_program_that_opens_no_session_is_an_error_that_names_its_field(tmp_path: Path) -> None:
     code, printed, _ = run(tmp_path, {"C5": {"command": ["sh", "-c", "echo no wish to; exit 3"]}})
     assert code == ExitCode.HOST
-    sentence = (
-        "clients.programs.C5: client program C5 ended with exit code 3: no wish to, before it had opened a session"
-    )
+    sentence = "clients.programs.C5: before it had opened a session, it ended with exit code 3: no wish to"
     assert sentence in printed
 
 

@@ -156,6 +156,16 @@ def test_a_program_that_ends_because_it_may_start_no_more_is_told_the_field(
         assert remedy == "it has as many processes as it may have, 20 (clients.programs.S1.processes)"
 
 
+def test_a_program_that_its_image_lacks_is_told_the_field(
+    containers: ClientContainers, api: StandIn, tmp_path: Path
+) -> None:
+    api.printed = b"[FATAL tini (7)] exec nobody failed: No such file or directory\n"
+    with containers:
+        containers.sandboxes(["S1"])
+        remedy = containers.start("S1", PROGRAM, {}, tmp_path / "output").end()
+        assert remedy.startswith("its image lacks that program") and remedy.endswith("clients.programs.S1.command")
+
+
 def test_faults_freeze_and_end_the_containers_of_programs(
     containers: ClientContainers, api: StandIn, tmp_path: Path
 ) -> None:

@@ -40,6 +40,13 @@ def test_a_defect_comes_before_other_endings_with_its_stack_trace() -> None:
     assert caught.value.stack_trace == "Traceback:\n  a, b = (1, 2, 3)\n"
 
 
+def test_no_line_that_a_broker_wrote_is_told_twice() -> None:
+    ended = Ending("A", 127, ("starting", "sh: 1: nobody: not found"))
+    with pytest.raises(UnsettledError) as caught:
+        overlay_whose_brokers_ended(ended).require_running()
+    assert str(caught.value) == "broker A ended with exit code 127: sh: 1: nobody: not found\n    starting"
+
+
 def test_another_ending_leaves_the_overlay_unsettled() -> None:
     with pytest.raises(UnsettledError, match="broker A got signal 9: out of memory"):
         overlay_whose_brokers_ended(KILLED).require_running()

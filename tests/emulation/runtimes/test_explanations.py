@@ -23,6 +23,15 @@ def test_known_refusals_come_with_a_remedy(refusal: str, remedy: str) -> None:
     assert remedy in explain(error)
 
 
+@pytest.mark.parametrize(
+    "problem", ["executable file not found in $PATH: unknown", "stat /x: no such file or directory: unknown"]
+)
+def test_a_program_that_the_image_lacks_is_named_and_nothing_of_how_containers_start(problem: str) -> None:
+    refusal = f'failed to create shim task: OCI runtime create failed: unable to start container: exec: "/x": {problem}'
+    error = docker.errors.APIError("400 Client Error", explanation=refusal)  # type: ignore[no-untyped-call]
+    assert explain(error) == "there is no program /x in its image; correct its `command`"
+
+
 def test_a_missing_image_says_how_to_build_it() -> None:
     with pytest.raises(HostError, match="make image"), docker_errors("start container c1"):
         raise docker.errors.ImageNotFound("404")  # type: ignore[no-untyped-call]
