@@ -80,6 +80,11 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """The paths of its notifications to this client, as far as the log holds them; of a lost one, the paths it took."""
 
     @property
+    def sentence(self) -> str:
+        """The description without the stack trace of a broker's defect."""
+        return self.detail.partition("\n")[0] if self.defect == BROKER_DEFECT else self.detail
+
+    @property
     def subject(self) -> str:
         """The publication, or the set of them and the composite subscription that it is for."""
         if self.publications is msgspec.UNSET:

@@ -10,7 +10,7 @@ from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.limits import LimitVerdict
 from analysis.tables.power import Power
 from analysis.tables.structs import struct_from
-from analysis.tables.summary import VariantSummary
+from analysis.tables.summary import BROKER_DEFECT, VariantSummary
 from analysis.tables.timeline import Fault
 
 
@@ -37,11 +37,14 @@ class VariantFigures(DeliveryFigures, frozen=True, kw_only=True):
     """Share of the due notifications that came, of a protocol that promises best effort; null where nothing was due."""
     limits: list[LimitVerdict] | msgspec.UnsetType = msgspec.UNSET
     """The verdicts on the limits of `expect`; only where it gives any."""
+    broker_defects: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """A sentence on each broker whose own code failed: which call, and which line; only where one did."""
 
     @classmethod
     def of(cls, variant: VariantSummary, reasons: Sequence[str]) -> VariantFigures:
         """The figures in the summary of a run, which does not hold the reasons."""
         best_effort = variant.delivery.best_effort
+        defects = [example.sentence for example in variant.delivery.examples if example.defect == BROKER_DEFECT]
         return struct_from(
             cls,
             variant.delivery,
@@ -49,5 +52,6 @@ class VariantFigures(DeliveryFigures, frozen=True, kw_only=True):
             variant,
             delivery=variant.delivery.verdicts,
             reasons=list(reasons),
+            broker_defects=defects or msgspec.UNSET,
             delivery_ratio=best_effort if best_effort is msgspec.UNSET else best_effort.ratio,
         )

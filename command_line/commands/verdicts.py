@@ -97,7 +97,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
         for example in variant.delivery.examples:
             if example.defect in OF_NO_PUBLICATION:
-                console.print(_said(example), markup=False, soft_wrap=True, style="red")
+                console.print(example.sentence, markup=False, soft_wrap=True, style="red")
         for line in _numbers(variant):
             _print_indented(console, line)
         for line in _defects(variant.delivery.examples):
@@ -134,12 +134,7 @@ def _defects(examples: Sequence[Example]) -> Iterator[str]:
         shown[example.defect] += 1
         if example.defect not in {*OF_NO_PUBLICATION, OVERTAKEN} and shown[example.defect] <= _EXAMPLES_SHOWN:
             of = f"{example.subject} to {example.client}: " if example.subject else ""
-            yield f"{example.defect}: {of}{_said(example)}"
-
-
-def _said(example: Example) -> str:
-    """An example in words. A defect's stack trace stays in the log and in the report."""
-    return example.detail.partition("\n")[0] if example.defect == BROKER_DEFECT else example.detail
+            yield f"{example.defect}: {of}{example.sentence}"
 
 
 def _print_reasons(console: Console, found: VariantFidelity) -> None:

@@ -41,5 +41,8 @@ def _suite(name: str, attempt: Attempt[CampaignResult], report: Path) -> JunitSu
     result = attempt.result
     origin = Origin(seed=result.seed, revision=attempt.git_revision, runtime=result.runtime, report=report)
     seconds = attempt.seconds / len(result.variants)  # an even share
-    verdicts = [Verdicts(figures=variant, numbers=variant.in_words(), seconds=seconds) for variant in result.variants]
+    verdicts = [
+        Verdicts(figures=variant, numbers=variant.in_words(), seconds=seconds, examples=variant.broker_defects or ())
+        for variant in result.variants
+    ]
     return verdict_suite(name, verdicts, origin)

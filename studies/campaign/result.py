@@ -29,6 +29,11 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
         """The verdicts on the limits of all variants, each with its variant's name."""
         return [(variant.name, limit) for variant in self.variants for limit in variant.limits or ()]
 
+    @property
+    def broker_defects(self) -> list[str]:
+        """The sentences on brokers whose own code failed, of all variants."""
+        return [sentence for variant in self.variants for sentence in variant.broker_defects or ()]
+
     def has_limit(self, outcome: LimitOutcome) -> bool:
         """True when a limit of any variant has this outcome."""
         return any(limit.outcome is outcome for _, limit in self.limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +23,9 @@ from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, Seed
 from studies.campaign.result import CampaignResult, struck_in_words
 
 FIDELITY_STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
+
+_PLACE = re.compile(r"\([^()]+:\d+, in [^()]+\)$")
+"""The line at the end of a sentence on a broker's defect."""
 
 
 def matrix_table(summary: CampaignSummary) -> Table:
@@ -133,6 +137,22 @@ def twice_run(results: Iterable[CampaignResult]) -> Iterator[str]:
             yield f"{keys} are the same experiment: {', '.join(same[0].struck)}"
 
 
+def broker_defects(results: Iterable[CampaignResult]) -> Iterator[str]:
+    """The sentence on a broker's defect, once for each line of code that failed, and the cells that have it.
+
+    A sentence that names no line stands for itself.
+    """
+    cells: dict[str, dict[str, str]] = {}
+    for result in results:
+        for sentence in result.broker_defects:
+            place = _PLACE.search(sentence)
+            cells.setdefault(place[0] if place else sentence, {}).setdefault(result.key, sentence)
+    for sentences in cells.values():
+        first, *others = sentences
+        more = f" and {len(others)} more" if others else ""
+        yield f"{sentences[first]}; in {first}{more}"
+
+
 def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     """The totals of a campaign."""
     results = [line.result for line in summary.cells]
@@ -144,6 +164,7 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     outcomes = Counter(limit.outcome for result in results for _, limit in result.limits)
     if outcomes:
         yield "limits: " + ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in LimitOutcome if outcomes[outcome])
+    yield from broker_defects(results)
     yield from twice_run(results)
     if summary.dilation is not UNSET:
         yield f"time dilation {summary.dilation.in_words()}"

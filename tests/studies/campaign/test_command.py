@@ -98,9 +98,15 @@ def test_a_broker_that_fails_by_its_own_code_comes_before_all_else(
     scenario = SCENARIO.replace("{protocol: tid, publications: fixed}", "{protocol: ./defective.py}")
     (tmp_path / "little.yaml").write_text(scenario.replace("vary:\n  routing.publications: [fixed, dynamic]\n", ""))
     file.write_text(file.read_text().replace("factors:\n  routing.publications: [fixed]\n", ""))
-    code, printed, output = brokerlab(capfd, monkeypatch, file, "--out", tmp_path / "out")
-    assert "broker defect" in printed, output
+    xml = tmp_path / "out.xml"
+    code, printed, output = brokerlab(capfd, monkeypatch, file, "--out", tmp_path / "out", "--junit", xml)
+    assert printed.count(": broker defect; VALID") == 2, output
     assert code == 5
+    (sentence,) = (line for line in printed.splitlines() if "TypeError" in line)
+    assert sentence.startswith("broker defect: B")
+    assert sentence.endswith("defective.py:4, in __init__); in none-1 and 1 more")
+    assert xml.read_text().count("defective.py:4, in __init__)") == 2
+    assert "TypeError" in (tmp_path / "out" / "report" / "index.html").read_text()
 
 
 @pytest.mark.parametrize(

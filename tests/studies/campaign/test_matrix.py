@@ -96,6 +96,19 @@ def test_what_is_told_at_the_end() -> None:
     assert command == "brokerlab emulate 'a b/scenario.yaml' --runtime process"
 
 
+def test_a_broker_defect_is_told_once_for_each_line_that_failed() -> None:
+    """Two seeds meet the defect at different brokers and calls; a third one another, of no known line."""
+    of_line = "broker defect: {} (protocol p.py) failed on {}: KeyError: 'a' (p.py:7, in publish)"
+    without = "broker defect: B1 (protocol tid) failed on the timer 't': ValueError"
+    made = []
+    for number, sentence in enumerate((of_line.format("B1", "publish"), of_line.format("B2", "notify"), without), 1):
+        found = result(cell(number), "broker defect")
+        variants = [msgspec.structs.replace(found.variants[0], broker_defects=[sentence])]
+        made.append(CellLine(attempts=1, result=msgspec.structs.replace(found, variants=variants)))
+    told = [line for line in closing_lines(summarise("c", "", "f", 3, made)) if "broker defect" in line]
+    assert told == [f"{of_line.format('B1', 'publish')}; in kill-1 and 1 more", f"{without}; in kill-3"]
+
+
 def test_lines_rows_and_page_name_the_brokers_that_a_role_meant(tmp_path: Path) -> None:
     assert result(cell()).outcome == "kill B2: correct; VALID; recovered within 1.0 s"
     assert result(cell(), faults=[]).outcome == "correct; VALID"
