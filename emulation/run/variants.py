@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from emulation.fidelity import Measurements
-from emulation.network.model import NetworkError
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.planning.variant_record import new_variant
@@ -16,7 +15,7 @@ from emulation.run.deployment import Deployment
 from emulation.run.directory import OverlayFiles
 from emulation.run.interrupt import Interrupted
 from emulation.run.variant import VariantRun
-from record.errors import BrokerDefectError
+from record.errors import BrokerDefectError, HostError
 from record.time_units import SECOND
 
 Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment]]
@@ -58,9 +57,9 @@ def run_variants(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> 
             measurements[-1].defect = str(defect)
             context.cut_short(number)
             break
-        except (Interrupted, NetworkError) as error:
-            # Ctrl-C on a terminal reaches the network's helpers too.
-            if isinstance(error, NetworkError) and not context.interrupt.asked:
+        except (Interrupted, HostError) as error:
+            # Whatever asks for the end may have ended brokers, drivers and the network's helpers, too.
+            if isinstance(error, HostError) and not context.interrupt.asked:
                 raise
             context.manifest.interrupted = True
             context.cut_short(number)
