@@ -4,7 +4,7 @@
    standard input, so also with the program that started it.
 2. A page gets server-sent events. A browser that does not read gets the newest state when it does, because an event
    holds what has changed since the last one that was sent to it.
-3. The first line on standard output is the page's address.
+3. The first line on standard output is the page's address, or why there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
+
+from record.errors import HostError
 
 LOOPBACK = "127.0.0.1"
 PORT = 5665
@@ -112,7 +114,7 @@ class PageServer(ThreadingHTTPServer):
     block_on_close = False
 
     def __init__(self, pages: Pages, versions: Versions, port: int = PORT) -> None:
-        """Takes the port, or the next one that is free. Raises `OSError` where none of several is."""
+        """Takes the port, or the next one that is free. Raises `HostError` where none of several is."""
         self.pages = pages
         self.versions = versions
         self.token = secrets.token_urlsafe(16)
@@ -120,9 +122,12 @@ class PageServer(ThreadingHTTPServer):
             try:
                 super().__init__((LOOPBACK, tried), _Handler)
                 return
-            except OSError:
-                if tried == port + PORTS_TRIED - 1:
-                    raise
+            except OSError as error:
+                refusal = error
+        raise HostError(
+            f"ports {port} to {port + PORTS_TRIED - 1} of {LOOPBACK}: {refusal.strerror}; end what listens there, "
+            "which `ss --listening --tcp --processes` shows"
+        )
 
     @property
     def address(self) -> str:
@@ -189,7 +194,11 @@ def serve_while_it_goes_on(pages: Followed) -> None:
     """Prints the address, and serves until standard input ends."""
     with suppress(OSError):  # where a container does not let it, it runs as others do
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    server = PageServer(pages, pages.versions)
+    try:
+        server = PageServer(pages, pages.versions)
+    except HostError as error:
+        print(f"no page: {error}", flush=True)
+        return
     print(server.address, flush=True)
     over = threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()

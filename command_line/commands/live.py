@@ -39,6 +39,6 @@ def live_page(page: LivePage, directory: Path, console: Console) -> Iterator[Non
     try:
         yield
     finally:
-        if address and server.poll() is not None:
+        if address.startswith("http:") and server.poll() is not None:
             console.print("live     the page's server ended early; the work went on without it")
         end_child(server, _END_WITHIN)

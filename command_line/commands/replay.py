@@ -13,7 +13,7 @@ from analysis.live.serving import OnePage, PageServer, Versions
 from analysis.report.replayed import replay_of
 from analysis.run_files.run_directory import read_manifest
 from command_line.commands.progress import shown_progress
-from record.errors import BadInputError
+from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.files import replace_file
 
@@ -31,7 +31,11 @@ def replay_run(run: Path, html: Path | None) -> ExitCode:
             raise BadInputError(f"--html {html}: {error.strerror}") from None
         console.print(f"replay: {html}", markup=False, soft_wrap=True)
         return ExitCode.CORRECT
-    with PageServer(OnePage(page), Versions()) as server:
+    try:
+        server = PageServer(OnePage(page), Versions())
+    except HostError as error:
+        raise HostError(f"{error}; or write the page to a file, with --html FILE") from None
+    with server:
         console.print(f"replay   {server.address}", markup=False, soft_wrap=True)
         console.print("Ctrl-C ends it.")
         threading.Thread(target=server.serve_forever, daemon=True).start()
