@@ -17,7 +17,7 @@ app = typer.Typer()
 @app.command(
     epilog=epilog(
         "brokerlab examples",
-        "brokerlab examples --copy .",
+        "brokerlab examples --copy experiments",
         "brokerlab emulate quickstart --runtime simulated",
         codes={ExitCode.CORRECT: "listed, or copied"} | BAD_INPUT | HOST,
     )
