@@ -28,7 +28,7 @@ _PARALLEL = 8
 _SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
 """A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 _NO_PROGRAM = re.compile(r'exec: "(?P<program>[^"]+)": (?:executable file not found|stat .*: no such file)')
-"""What Docker's own words contain where an image lacks the program that was to be started."""
+"""Docker's own words for an image that lacks the program that was to be started."""
 
 
 class Containers:
