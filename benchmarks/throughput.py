@@ -54,19 +54,33 @@ OVERLAYS: Mapping[str, Shape] = {
 JUDGED = "line-3"
 
 RATES = (5_000, 10_000, 15_000, 18_000, 21_000, 24_000, 28_000, 32_000, 40_000, 50_000, 60_000)
-QUICK_RATES = (10_000, 18_000, 28_000, 40_000)
+QUICK_RATES = (10_000, 14_000, 18_000, 28_000)
 LOW_RATE = 100
 LATE_SECONDS = 0.5
 JOIN_SECONDS = 1.0
 """Time before the first publication."""
 
-CARRIED = Target("throughput of three brokers in a line", Bound.AT_LEAST, 18_000, "publications/s", Reference.LOOPBACK)
+QUICKER_HOST = (
+    "the host on which the target was set did more than the reference loop tells: a revision of that day, 22 November, "
+    "carried 8,000 to 10,000/s in three runs, each beside one of 30 November's, which carried 16,000 or more, and a "
+    "broker took 36 us for a publication at 10,000/s where the later one took 26"
+)
+"""Measured on a busy host of two processors, with 4 s at each rate."""
+CARRIED = Target(
+    "throughput of three brokers in a line",
+    Bound.AT_LEAST,
+    18_000,
+    "publications/s",
+    Reference.LOOPBACK,
+    QUICKER_HOST,
+)
 CPU_PER_HOP = Target(
     "CPU time of a broker for a publication, at the highest rate carried",
     Bound.AT_MOST,
     20,
     "us",
     Reference.INTERPRETER,
+    QUICKER_HOST,
 )
 DELAY = Target(f"median delay through three brokers at {LOW_RATE}/s", Bound.AT_MOST, 3, "ms", Reference.LOOPBACK)
 RESIDENT = Target("resident memory of a broker", Bound.AT_MOST, 64, "MB")
