@@ -123,14 +123,14 @@ class Channel:
         self._encode(line, buffer)
         buffer += b"\n"
         try:
-            with memoryview(buffer) as rest:
-                written = self._write_some(rest, call)
-                while written < len(rest):
-                    written += self._write_some(rest[written:], call)
+            written = self._write_some(buffer, call)
+            while written < len(buffer):
+                with memoryview(buffer) as whole:
+                    written += self._write_some(whole[written:], call)
         except BrokenPipeError:
             raise self._error(call, self._ending()) from None
 
-    def _write_some(self, rest: memoryview, call: AnyCall) -> int:
+    def _write_some(self, rest: bytearray | memoryview, call: AnyCall) -> int:
         try:
             return os.write(self._in, rest)
         except BlockingIOError:
@@ -149,20 +149,25 @@ class Channel:
         return said
 
     def _read_line(self, call: AnyCall) -> bytes:
-        chunk, begun = self._rest, []
+        chunk = self._rest or self._read(call)
+        begun: list[bytes] = []
         length = 0
         while (end := chunk.find(b"\n")) < 0:
             begun.append(chunk)
             length += len(chunk)
             if length > MOST_LINE:
                 raise self._error(call, f"wrote a line of more than {MOST_LINE >> 20} MiB")
-            if not self._poll.poll(ANSWER_WITHIN * 1000):
-                raise self._error(call, f"did not answer within {ANSWER_WITHIN:g} s")
-            chunk = os.read(self._out, _CHUNK)
-            if not chunk:
-                raise self._error(call, self._ending())
+            chunk = self._read(call)
         self._rest = chunk[end + 1 :]
-        return b"".join([*begun, chunk[:end]])
+        return b"".join([*begun, chunk[:end]]) if begun else chunk[:end]
+
+    def _read(self, call: AnyCall) -> bytes:
+        if not self._poll.poll(ANSWER_WITHIN * 1000):
+            raise self._error(call, f"did not answer within {ANSWER_WITHIN:g} s")
+        chunk = os.read(self._out, _CHUNK)
+        if not chunk:
+            raise self._error(call, self._ending())
+        return chunk
 
     def _ending(self) -> str:
         """The program's end, in words."""
