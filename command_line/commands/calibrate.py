@@ -30,7 +30,10 @@ def calibrate_host(out: Path, brokers: int, runtime: str) -> ExitCode:
     if out.is_dir() or not (nearest == out.absolute() or nearest.is_dir()) or not os.access(nearest, os.W_OK):
         raise BadInputError(f"--out {out}: no file can be made there; name another one")
     console = Console(highlight=False)
-    console.print("measuring a real broker on this host; about a minute and a half, best with nothing else running")
+    console.print(
+        "measuring a real broker on this host; about a minute and a half, best with nothing else running",
+        soft_wrap=not console.is_terminal,
+    )
     try:
         measured = calibrate(brokers, runtime, console, lambda what: console.print(f"  {what}", markup=False))
     except (KeyboardInterrupt, Interrupted, QuickStop):

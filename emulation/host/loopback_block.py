@@ -48,4 +48,7 @@ def _claim(make_socket: Callable[[], socket.socket]) -> tuple[int, socket.socket
                 raise HostError(f"no loopback address for brokers: {error}") from error
         else:
             return block, claim
-    raise HostError(f"no loopback addresses for brokers: all {len(_BLOCKS)} blocks are in use; end some of the runs")
+    raise HostError(
+        f"no loopback addresses for brokers: port {_PORT} is in use on all of them, most likely by one program that "
+        f"listens on all addresses: end it; `ss --listening --tcp --processes 'sport = :{_PORT}'` shows it"
+    )
