@@ -41,7 +41,8 @@ class HostError(UserError):
 
 
 class ProtocolCodeError(UserError):
-    """A defect of a routing protocol's code that shows before any broker runs: in its options or its preparation."""
+    """A defect of a routing protocol's code for which a command ends: in its options or its preparation, before any
+    broker runs, or in a broker of a search, of which nothing can be said then."""
 
     exit_code: int = ExitCode.BROKER_DEFECT
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
+from command_line.help import BAD_INPUT, BROKER_DEFECT, HOST, INTERRUPTED, epilog
 from command_line.options.shared import JobsOption, JsonOption, ScenarioArgument, SetOption, answer, overrides
 from record.exit_codes import ExitCode
 
@@ -19,7 +19,7 @@ app = typer.Typer()
     epilog=epilog(
         "brokerlab search scenarios/saturation.yaml",
         "brokerlab search scenarios/saturation.yaml --set search.seeds=1",
-        codes={ExitCode.CORRECT: "searched, whatever was found"} | BAD_INPUT | HOST | INTERRUPTED,
+        codes={ExitCode.CORRECT: "searched, whatever was found"} | BAD_INPUT | HOST | BROKER_DEFECT | INTERRUPTED,
         note="The same command continues a search that was interrupted.",
     )
 )

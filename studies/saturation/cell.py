@@ -9,10 +9,11 @@ from analysis.run_files.run_directory import read_manifest
 from analysis.tables.audited import with_audit
 from analysis.tables.limits import LimitOutcome
 from analysis.tables.results import read_table
-from analysis.tables.summary import CORRECT, UNJUDGED, Summary
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Summary
 from analysis.tables.traffic import QueueLength
 from analysis.tables.variant_figures import VariantFigures
 from emulation.run.directory import RunOutcome
+from record.errors import ProtocolCodeError
 from record.fidelity import FidelityVerdict
 from scenario.loading import load_text
 from studies.cells import Cell, CellResult
@@ -87,8 +88,11 @@ class SaturationCell(Cell[SaturationResult]):
     seed: int
 
     def read(self, outcome: RunOutcome, summary: Summary, runtime: str) -> SaturationResult:
-        """The figures of the only variant of the run."""
+        """The figures of the only variant of the run. Raises `ProtocolCodeError` where a broker's own code failed."""
         (variant,) = summary.variants
+        for example in variant.delivery.examples:
+            if example.defect == BROKER_DEFECT:
+                raise ProtocolCodeError(example.sentence)
         (record,) = read_manifest(outcome.directory).variants
         audited = with_audit(outcome.fidelity, summary)
         reasons = [] if audited is None else audited.variants[0].reasons

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import command_line as cli
+from tests.studies.campaign.made_up import DEFECTIVE
 
 SCENARIO = """\
 name: little
@@ -51,6 +52,15 @@ def test_a_search_shows_what_is_carried_and_is_continued_by_the_same_command(sea
     code, again, told = search()
     assert (code, again) == (0, printed)
     assert "[1/" not in told
+
+
+def test_a_broker_that_fails_by_its_own_code_ends_the_search_with_a_sentence(search, tmp_path: Path) -> None:
+    (tmp_path / "defective.py").write_text(DEFECTIVE)
+    code, _, told = search("--set", "routing.protocol=./defective.py")
+    assert code == 5
+    assert "brokerlab: base-2-0: broker defect: B" in told
+    assert "defective.py:4, in __init__)" in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.parametrize(

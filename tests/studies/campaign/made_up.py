@@ -38,6 +38,17 @@ faults:
   kill: [{at: run+2s, kill: random, for: 2s}]
 """
 
+DEFECTIVE = """
+from brokerlab.protocol import DispatchingRouter, Protocol
+class Router(DispatchingRouter):
+    def __init__(self, context):
+        super().__init__({})
+    def subscribe(self, client, id, subscription):
+        return None
+PROTOCOL = Protocol(Router)
+"""
+"""A protocol whose routers cannot be made, so that every broker fails at its start."""
+
 
 POWER = Power(owed=53, excused={"in flight to B2": 3}, not_judged={"outside of the sample": 1}, implied=4)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import command_line as cli
-from tests.studies.campaign.made_up import CAMPAIGN, SCENARIO, write_campaign
+from tests.studies.campaign.made_up import CAMPAIGN, DEFECTIVE, SCENARIO, write_campaign
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,17 +77,6 @@ def test_a_missed_limit_of_a_cell_fails_the_campaign_and_says_by_how_much(
     assert "1 of 2 limits missed" in output
     assert 'name="base: limit on messages"' in xml.read_text()
     assert "at most 10 expected" in (tmp_path / "out" / "report" / "index.html").read_text()
-
-
-DEFECTIVE = """
-from brokerlab.protocol import DispatchingRouter, Protocol
-class Router(DispatchingRouter):
-    def __init__(self, context):
-        super().__init__({})
-    def subscribe(self, client, id, subscription):
-        return None
-PROTOCOL = Protocol(Router)
-"""
 
 
 def test_a_broker_that_fails_by_its_own_code_comes_before_all_else(
