@@ -96,6 +96,7 @@ class ClientSession:
         self._connected = asyncio.Event()
         self._problem = "no answer"
         self._paused = False
+        self._is_succeeded = False
         self._deaf: socket.socket | None = None
         """Ignores what comes for a stream that was given up in silence."""
 
@@ -176,9 +177,14 @@ class ClientSession:
 
     def succeed(self, former: ClientSession) -> None:
         """Continues a session of the same clients, before it is opened: under its name, with what it has declared and
-        not sent (`ClientRequests.succeed`). The former one may go on receiving until it is closed."""
+        not sent (`ClientRequests.succeed`). The former one may go on receiving until it is closed. It opens no further
+        stream, because one that is opened later under this name takes the clients back."""
         self._name = former._name
         self._requests.succeed(former._requests)
+        former._is_succeeded = True
+        if former._task is not None and (former._stream is None or not former._stream.begun):
+            former._task.cancel()
+            former._task = None
 
     def submit(
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
@@ -238,7 +244,7 @@ class ClientSession:
         back_off = BackOff(self._limits.reconnect_first, self._limits.reconnect_last)
         while True:
             connections = self.connections
-            if await self._open_once():
+            if await self._open_once() or self._is_succeeded:
                 return
             if self.connections > connections:
                 back_off.reset()

@@ -38,7 +38,7 @@ class SiteSession(SimulatedSession):
         self.runs = True
         """False while the client does not run."""
         self.left = False
-        """True once the client has gone to another broker: nobody opens the session any more."""
+        """True once the client has another session in its place: nobody opens this one any more."""
         self._paths = paths
         self._unsent: deque[BrokerFrame] = deque()
         """Frames that the broker has made and that wait for the link."""
@@ -59,6 +59,7 @@ class SiteSession(SimulatedSession):
 
     def succeed(self, former: SiteSession) -> None:
         """Takes over what a former session leaves, and the state of its client."""
+        former.left = True
         self._requests.succeed(former._requests)
         self.runs = former.runs
         if former._frozen is not None:

@@ -72,6 +72,29 @@ async def test_what_a_broker_refuses(tmp_path: Path) -> None:
             await client.unadvertise("a")
 
 
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "not yet open"])
+async def test_a_session_that_another_one_succeeds_opens_no_further_stream(tmp_path: Path, is_open: bool) -> None:
+    """A stream that is opened later under the name of another one would take its clients away from that."""
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        former, session = (ClientSession(overlay.address("B1"), lambda _: None) for _ in range(2))
+        if is_open:
+            await former.open()
+        else:
+            former.address = f"unix:{tmp_path}/none"
+            former.restart()
+        opening = former._task
+        assert opening is not None
+        session.succeed(former)
+        await session.open()
+        former.break_stream()
+        await asyncio.wait((opening,), timeout=WITHIN)
+        assert opening.done()
+        assert former.connections == is_open
+        await former.close()
+        await session.close()
+
+
 async def test_a_publication_too_large_is_refused_before_it_travels(tmp_path: Path) -> None:
     async with Loopback(tmp_path) as overlay:
         await overlay.start("B1")
