@@ -7,7 +7,8 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
 2. **held by it**: a copy had arrived at the broker, and none came from there to the next one, within
    `HANDLING_SECONDS` before the outage and without being overtaken by one that went to the same neighbour
    (`analysis.judging.evidence.departures`), or while messages waited there all the time until then, which something
-   explains (`analysis.judging.evidence.backlog`). A broker that is stopped takes copies until it has ended.
+   explains (`analysis.judging.evidence.backlog`), or while the broker had no link to a neighbour on a way to the
+   subscriber. A broker that is stopped takes copies until it has ended.
 3. **waiting for it**: a copy was dropped that was for the element, or was last seen at a neighbour, while the element
    was down.
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
@@ -128,10 +129,13 @@ class Evidence:
         search = _Search(self, judged, outcome, recoveries)
         return next(filter(None, map(search.by, self.losses)), None) or self._without_exit(judged, outcome)
 
+    @property
+    def exits(self) -> Exits:
+        return Exits(self.ways, self.losses, self.closed, self.settling.within)
+
     def _without_exit(self, judged: JudgedPublication, outcome: PublicationOutcome) -> Excuse | None:
         """The excuse of a publication that could not leave the brokers that it had reached."""
-        exits = Exits(self.ways, self.losses, self.closed, self.settling.within)
-        shut = exits.shut(judged.steps, judged.origin, outcome.broker)
+        shut = self.exits.shut(judged.steps, judged.origin, outcome.broker)
         if not shut:
             return None
         elements = ", ".join(sorted({exit.outage.element for exit in shut}))
@@ -291,6 +295,8 @@ class _Search:
         arrivals = trace.arrivals(broker)
         if arrivals and outage.end <= arrivals[-1].time <= outage.recovered:
             return f"at {broker}, whose tables were recovering", str(arrivals[-1])
+        if waiting := self._evidence.exits.waiting(arrivals, self._judged.origin, self._outcome.broker, outage.begin):
+            return f"held by {broker} when it was {ended(outage)}", waiting
         if self._has_passed(broker):
             return None
         if not arrivals:

@@ -71,6 +71,21 @@ class Exits:
         shut = [shut for shut in found if shut is not None]
         return shut if len(shut) == len(found) else []
 
+    def waiting(
+        self, arrivals: Iterable[Step], origin: BrokerId | None, target: BrokerId | None, until: int
+    ) -> str | None:
+        """The records of a copy, one of these at a broker, that may have waited there until a time for a link to a
+        neighbour, which the broker had lost before the copy came, or before it can have been on its way for long."""
+        for step in arrivals:
+            for neighbour in sorted(self.ways.overlay.neighbours(step.broker)):
+                closed = self.closed.get((step.broker, neighbour), NONE)
+                by_then = min(step.time + self.within, until)
+                lasting = closed.overlaps(by_then, by_then) and closed.settled(by_then, by_then) >= until
+                leads_on = self.ways.passing(origin, target, f"{step.broker}->{neighbour}") > Passing.NEVER
+                if step.time < until and lasting and leads_on:
+                    return f"{step}; {step.broker} had no link to {neighbour} when it ended"
+        return None
+
     def _shut(self, trace: CopyTrace, broker: BrokerId, neighbour: BrokerId, came: int) -> ShutExit | None:
         onward = f"{broker}->{neighbour}", f"{neighbour}->{broker}", neighbour
         if self.closed.get((broker, neighbour), NONE).overlaps(came, came):

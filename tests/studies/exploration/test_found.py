@@ -32,7 +32,8 @@ workload:
     - {{at: 1s, client: P, broker: B1, id: a, advertise: "[class,eq,'A']"}}
     - {{at: 2s, client: S, broker: B2, id: s, subscribe: "[class,eq,'A']"}}
     - {{at: 12s, client: P, broker: B1, publish: "[class,'A']"}}
-clients: {{sites: {{home: {{broker: B2, clients: [S], delay: 50ms}}, empty: {{broker: B1, clients: [], delay: 9ms}}}}}}
+clients: {{sites: {{home: {{broker: B2, clients: [S], delay: 50ms}}, empty: {{broker: B1, clients: [], delay: 9ms}},
+  near: {{broker: B2, clients: [], delay: 1ms}}}}}}
 timeline: {{join: 3s, run: 11s, drain: 1min, withdraw: 1min}}
 faults: [{faults}]
 """
@@ -40,6 +41,8 @@ SITE_FAULTS = {
     "a restart and a pause": "{at: 7s, kill: B2, for: 2s}, {at: 8s, pause: home, for: 5s}",
     "a session outlives its client": "{at: 13s, move: home, to: B1}",
     "vanishing on the way": "{at: 4s, move: home, to: B1, away: 160ms}, {at: 4.1s, vanish: home, for: 1s}",
+    "a cut with two sessions": "{at: 4s, move: S, to: near, handover: make before break, overlap: 8s}, "
+    "{at: 5s, link_down: home-B2, for: 5s}",
     "a crash with two sessions": "{at: 4s, move: home, to: B1, handover: make before break, overlap: 2s}, "
     "{at: 5s, crash: S, for: 500ms}",
     "a pause with two sessions": "{at: 4s, move: home, to: B1, handover: make before break, overlap: 2s}, "
@@ -92,6 +95,28 @@ seed: 157014172
 """A publisher moves, and its publication at the new broker comes before the last one at the former broker, which the
 crash of the subscriber's broker costs: each broker has a stream of its own."""
 
+HELD_COPY = """
+name: held-copy
+topology:
+  kind: explicit
+  links: [{between: [B1, B2], delay: 1ms}, {between: [B1, B3], delay: 7ms}, {between: [B2, B3], delay: 5ms}]
+routing: {protocol: medym, algorithm: mst, locations: given}
+workload:
+  operations:
+    - {at: 0.6s, client: P3, broker: B3, id: a, advertise: "[class,eq,'A'],[x,>=,2],[x,<=,5]"}
+    - {at: 1.1s, client: S1, broker: B1, id: s2, subscribe: "[class,eq,'A'],[x,>=,0],[x,<=,5]"}
+    - {at: 2.2s, client: S2, broker: B2, id: s1, subscribe: "[class,eq,'A'],[x,>=,4],[x,<=,5]"}
+    - {at: 3.3s, client: P3, broker: B3, publish: "[class,'A'],[x,4]"}
+    - {at: 15.1s, client: P3, broker: B3, publish: "[class,'A'],[x,5]"}
+timeline: {join: 3s, run: 15.3s, drain: 10min, withdraw: 10min}
+faults:
+  - {at: join+11.7s, for: 3.6s, partition: [[B2, B1], [rest]]}
+  - {at: join+15.8s, for: 7.2s, stop: [B3]}
+seed: 1004175669
+"""
+"""A broker holds a copy for each of two neighbours that it has lost. It sends one as soon as that link is back, and is
+stopped before the other one is."""
+
 TWO_SESSIONS = """
 name: two-sessions
 topology: {kind: redundant-tree, tree: random-tree, nodes: 2, replicas: 1, link: {delay: 60ms}}
@@ -115,17 +140,24 @@ faults:
 """A slow reader moves softly between two sites of its broker: notifications over its new access link overtake those
 that it has yet to read over the old one, and it never reads the last of these."""
 
+LATE_SESSION = SITES.replace("at: 2s", "at: 11s")
+"""A client moves between two sites of its broker before it has its first session, which would open behind the second
+and take the client from that."""
+
 NAMESAKES = SITES.replace("client: S,", "client: B1,").replace("[S]", "[B1]")
 """A client with the name of a broker that is not its own: a fault of the broker is none of the client's."""
 
 _OF_SITES = {name: SITES.format(faults=faults) for name, faults in SITE_FAULTS.items()}
+_OF_LATE = {"late session": LATE_SESSION.format(faults="{at: join+0s, move: S, to: near, handover: make before break}")}
 _OF_NAMESAKES = {"namesakes": NAMESAKES.format(faults="{at: 11s, stop: B1, for: 900ms}")}
 FOUND = {
     "units": UNITS,
     "slow reader": SLOW_READER,
     "two streams": TWO_STREAMS,
+    "held copy": HELD_COPY,
     "two sessions": TWO_SESSIONS,
     **_OF_SITES,
+    **_OF_LATE,
     **_OF_NAMESAKES,
 }
 
