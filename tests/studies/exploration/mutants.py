@@ -47,6 +47,9 @@ HARMLESS: Mapping[str, str] = {
     "15: routing.medym.subscriptions.interests._are_farther_apart, line 182, condition negated [medym, source]": (
         "it only chooses which of two indexes of the same content is brought in line with the other"
     ),
+    "28: routing.cbf.table.ForwardingTable._places, line 143, 0 is 1 [cbf]": (
+        "it only counts the subscriptions that a publication matches, for the log"
+    ),
 }
 """Mutants with which every publication still reaches its subscribers once, each by the title with the reason."""
 
