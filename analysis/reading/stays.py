@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from msgspec import UNSET
 
-from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.intervals import FOREVER
 from analysis.run_files.logs import Dilations, Logs, Piece, bring_to_scenario_time
 from analysis.run_files.run_directory import RunDirectory
 from record.faults import FaultKind, HealKind
@@ -72,12 +72,13 @@ class Stays:
         """Each two stays of a client that follow one another."""
         return pairwise(self.of(client))
 
-    def two_sessions(self, client: str) -> Mapping[str, Intervals]:
-        """Times in which a client had two sessions with one broker, by broker: a soft handover between two of its
-        sites. What the client gets from that broker then may have come over either."""
-        pairs = [(left, later) for left, later in self.handovers(client) if left.broker == later.broker]
-        times = [(left.broker, (later.begin, left.end)) for left, later in pairs if later.begin < left.end]
-        return {broker: Intervals.of(each for of, each in times if of == broker) for broker, _ in times}
+    def with_two_sessions(self, client: str) -> frozenset[str]:
+        """Brokers with which a client had two sessions at once, by a soft handover between two of their sites."""
+        return frozenset(
+            left.broker
+            for left, later in self.handovers(client)
+            if left.broker == later.broker and later.begin < left.end
+        )
 
     @property
     def sites(self) -> tuple[Site, ...]:

@@ -54,7 +54,7 @@ class StreamPositions(Series[StreamPiece]):
         client got from a broker with which it had two sessions at once, because positions do not tell over which."""
         pieces = sorted(piece for piece in self.by_key if piece.variant == variant)
         for (client, broker, stream), got in groupby(pieces, lambda piece: (piece.client, piece.broker, piece.stream)):
-            if broker in stays.two_sessions(client):
+            if broker in stays.with_two_sessions(client):
                 continue
             positions = np.concatenate([np.frombuffer(self.by_key[piece], dtype=np.int64) for piece in got])
             highest = np.maximum.accumulate(positions)

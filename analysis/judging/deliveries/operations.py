@@ -4,7 +4,8 @@
    such a fault.
 2. **not confirmed**: a broker answered an operation neither with a confirmation nor with a rejection, within the time
    in which it would have settled together with all that clients did in the join phase, though no fault of the broker
-   and no outage of the session concerned it. A slow reader has first read what had come to its session by then.
+   and no outage of the session concerned it. A slow reader has first read what had come to its session by then. An
+   answer that never comes is due after these, too, because the client asks again in its next session.
 3. **rejected**: a broker rejected an advertisement, a subscription or a composite subscription that the language
    allows, and gave no limit as its reason; or it rejected the withdrawal of one that it had confirmed, that had not
    been withdrawn since, and that it had no reason to forget: it was not restarted, and the session did not break.
@@ -112,9 +113,15 @@ def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[Operation
     end = _last_judged(variant, history)
     for lifetime in history.lifetimes:
         for issued, answered, verb in _operations(lifetime):
-            until = history.answered_by(lifetime.client, issued + history.settling.of_many(history.joining))
-            unanswered = answered is None or answered > until
-            if unanswered and until <= end and not _is_explained(lifetime, history, issued, until):
+            settles = history.settling.of_many(history.joining)
+            until = history.answered_by(lifetime.client, issued + settles)
+            disturbances = _disturbances(lifetime, history)
+            if answered is None:  # the client asks again in its next session
+                until = _disturbed(disturbances, issued, until, settles)
+                is_late = until <= end
+            else:
+                is_late = until < answered and until <= end and not _overlap(disturbances, issued, until)
+            if is_late:
                 after = "" if answered is None else f" for {(answered - issued) / SECOND:.3f} s"
                 detail = (
                     f"{lifetime.broker} answered neither yes nor no{after} when {lifetime.client} {verb} "
@@ -132,13 +139,27 @@ def _operations(lifetime: DeclarationLifetime) -> Sequence[tuple[int, int | None
     return made, (lifetime.withdrawn, lifetime.gone, "ended")
 
 
-def _is_explained(lifetime: DeclarationLifetime, history: History, issued: int, until: int) -> bool:
-    """True when a fault of the broker or of the client, or an outage of the session, may have cost an answer."""
+def _disturbances(lifetime: DeclarationLifetime, history: History) -> Sequence[Intervals]:
+    """Times in which a fault of the broker or of the client, or an outage of the session, may cost an answer."""
     session = history.session_outages_of(lifetime.node, lifetime.broker)
     down = NONE if lifetime.broker is None else history.struck.get(lifetime.broker, NONE)
     broken = Intervals.of((found.time, FOREVER) for found in history.broken_sessions if found.broker == lifetime.broker)
     of_client = history.client_struck.get((lifetime.node, lifetime.broker), NONE)
-    return any(outages.overlaps(issued, until) for outages in (session, down, broken, of_client))
+    return session, down, broken, of_client
+
+
+def _overlap(disturbances: Iterable[Intervals], begin: int, end: int) -> bool:
+    return any(times.overlaps(begin, end) for times in disturbances)
+
+
+def _disturbed(disturbances: Sequence[Intervals], issued: int, until: int, settles: int) -> int:
+    """The time by which an operation must be answered that should have been by `until`: each disturbance puts that off
+    until it is over and an operation made then has settled."""
+    since = issued
+    while _overlap(disturbances, since, until):
+        over = max(times.settled(since, until) for times in disturbances)
+        since, until = until, over + settles
+    return until
 
 
 def _rejected(rejected: Iterable[RejectedOperation]) -> Iterator[OperationDefect]:

@@ -106,6 +106,34 @@ def test_the_end_of_both_sessions_with_one_broker_is_named(tmp_path: Path, monke
     assert "session broken" in judged(tmp_path, WITHIN_A_BROKER).delivery.verdicts
 
 
+BEFORE_THE_FIRST_SESSION = """
+name: late-session
+topology: {kind: line, brokers: 2, link: {delay: 5ms}}
+routing: {protocol: tid}
+workload: {operations: [{at: 2s, client: S, broker: B2, id: s, subscribe: "[class,eq,'A']"}]}
+clients: {sites: {home: {broker: B2, clients: [S], delay: 50ms}, near: {broker: B2, clients: [], delay: 1ms}}}
+timeline: {join: 3s, run: 30s, drain: 1min}
+faults: [{at: join+0s, move: S, to: near, handover: make before break}]
+"""
+
+
+def test_an_operation_soon_after_a_move_that_is_never_answered_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The former session opens behind the new one, takes the client from that, and ends."""
+    succeed = SiteSession.succeed
+
+    def succeed_and_keep(session: SiteSession, former: SiteSession) -> None:
+        succeed(session, former)
+        former.left = False
+
+    plan = make_plan(load_text(BEFORE_THE_FIRST_SESSION, "late-session.yaml"))
+    for verdict in (["unjudged"], ["not confirmed"]):
+        (variant,) = analyze(simulate(plan, tmp_path / verdict[0]).directory, PlainEngine()).variants
+        assert variant.delivery.verdicts == verdict
+        monkeypatch.setattr(SiteSession, "succeed", succeed_and_keep)
+
+
 def test_a_move_that_does_not_subscribe_again_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientRequests, "_all_declared", lambda _: iter(()))
     variant = judged(tmp_path, UNANNOUNCED)
