@@ -5,7 +5,8 @@ Under a protocol that announces starts, a subscription has to be announced by th
 These do:
 
 1. its session or its own broker was down in between;
-2. its broker was cut off from all others: it is announced when the cut has ended and the overlay has recovered;
+2. its broker was cut off from all others: it is announced when the cut has ended, the overlay has recovered, and what
+   waited for that has crossed the overlay;
 3. it was withdrawn before, or the run ended before;
 4. its client, the client's site or its access link had failed: the announcement is there when the fault has been healed
    and the session had the time to come back, even if it did not break, because a frozen client reads nothing;
@@ -64,7 +65,8 @@ def _due(lifetime: DeclarationLifetime, made: Standing, history: History, overla
     others = [broker.id for broker in overlay.brokers if broker.id != made.broker]
     cuts = (history.cuts.between(made.broker, other) for other in others)
     settled = min((cut.settled(made.issued, made.settled) for cut in cuts), default=made.settled)
-    if history.own_clients is not None and history.own_clients.unsettled.overlaps(made.issued, made.settled):
+    struck = history.own_clients is not None and history.own_clients.unsettled.overlaps(made.issued, made.settled)
+    if struck or settled > made.settled:
         settled += history.settling.spread
     due = _received(lifetime, history, settled)
     is_excused = due >= min(made.withdrawn, end) or made.outages.overlaps(made.issued, due)

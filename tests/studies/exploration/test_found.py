@@ -117,6 +117,19 @@ seed: 1004175669
 """A broker holds a copy for each of two neighbours that it has lost. It sends one as soon as that link is back, and is
 stopped before the other one is."""
 
+CUT_OFF = """
+name: cut-off
+topology: {kind: redundant-tree, tree: line, nodes: 4, replicas: 1, link: {delay: 303ms}}
+routing: {protocol: gryphon}
+workload: {operations: [{at: 1s, client: S3, broker: A, id: s3, subscribe: "[class,eq,'B'],[x,>=,1],[x,<=,5]"}]}
+timeline: {join: 3s, run: 11s, drain: 10min, withdraw: 10min}
+brokers: {limits: {heartbeat: 367ms}}
+faults: [{at: join+2s, for: 10s, kill: [B1]}]
+seed: 182128817
+"""
+"""The only neighbour of a subscriber's broker is killed. After its restart the subscription crosses three long links,
+with an offer, a question and an answer on each, and its announcement comes back over them."""
+
 TWO_SESSIONS = """
 name: two-sessions
 topology: {kind: redundant-tree, tree: random-tree, nodes: 2, replicas: 1, link: {delay: 60ms}}
@@ -155,6 +168,7 @@ FOUND = {
     "slow reader": SLOW_READER,
     "two streams": TWO_STREAMS,
     "held copy": HELD_COPY,
+    "cut off": CUT_OFF,
     "two sessions": TWO_SESSIONS,
     **_OF_SITES,
     **_OF_LATE,
