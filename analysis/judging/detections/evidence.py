@@ -78,6 +78,8 @@ class SetFacts:
     """Its join points, where it is routed as a unit, in the order in which they began."""
     sessions: Intervals = NONE
     """Outages of the client's session and broker, with the time of recovery."""
+    struck: Intervals = NONE
+    """The part of it that faults of the client itself, or its moves, cost."""
     silent: Intervals = NONE
     """Time in which publications may wait in a queue without a record in any log."""
     disturbed: Intervals = NONE
@@ -195,7 +197,7 @@ class SetWeighing:
             )
         if not facts.sessions.overlaps(begin, facts.silent.settled(begin, end)):
             return None
-        if self._stood_again(begin):
+        if self._stood_again(begin) and not facts.struck.overlaps(begin, end):
             return None
         return Excuse(
             Doubt.SUBSCRIBER.in_words(None, facts.broker),

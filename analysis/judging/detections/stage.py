@@ -30,7 +30,7 @@ from analysis.judging.language import parts_of
 from analysis.judging.rights.declared import composite_of
 from analysis.judging.rights.standing import standings_of
 from analysis.judging.variant_context import VariantContext
-from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.placements import JoinPoint
 from analysis.reading.stays import Stay
@@ -172,6 +172,7 @@ def _facts(number: int, history: History, evidence: Evidence, points: Sequence[J
             served_twice=history.served_twice.get((lifetime.node, lifetime.broker), ()),
             points=points if stay is None else [point for point in points if _is_of(point, stay)],
             sessions=made.outages,
+            struck=evidence.clients_struck.get(lifetime.client, NONE),
             silent=history.silent,
             disturbed=Intervals.union(*history.struck.values()),
         )

@@ -150,6 +150,11 @@ def _history(
     }
     for session, anew in moved.publishing_anew(settling.within).items():
         of_moved_clients.setdefault(session, []).extend(anew)
+    unsettled = outage_intervals(faults, lingering, brokers)
+    client_outages = {
+        session: Intervals.of((begin, unsettled.settled(begin, end)) for begin, end in times)
+        for session, times in of_moved_clients.items()
+    }  # advertisements are under way until faults elsewhere are over, too
     returned = moved.spread(returned)
     after_restarts = returning.renewals(returned, outages(faults, brokers), breaking, missing)
     happened = VariantOutages(
@@ -176,9 +181,9 @@ def _history(
         cut_short=cut_short(variant.end, variant.interrupted),
         losses=losses,
         silent=silent_intervals(faults, promises, lingering, brokers),
-        unsettled=outage_intervals(faults, lingering, brokers),
+        unsettled=unsettled,
         session_outages=moved.spread({session: Intervals.of(times) for session, times in out_of_service.items()}),
-        client_outages=moved.spread({session: Intervals.of(times) for session, times in of_moved_clients.items()}),
+        client_outages=moved.spread(client_outages),
         client_struck={
             session: elements.struck(session, struck_clients)
             for session in dict.fromkeys((made.node, made.broker) for made in lifetimes if struck_clients)

@@ -130,6 +130,42 @@ seed: 182128817
 """The only neighbour of a subscriber's broker is killed. After its restart the subscription crosses three long links,
 with an offer, a question and an answer on each, and its announcement comes back over them."""
 
+PUBLISHER_CUT_OFF = """
+name: publisher-cut-off
+topology:
+  kind: explicit
+  links: [{between: [B1, B3], delay: 2ms}, {between: [B3, B4], delay: 4ms}, {between: [B1, B4], delay: 2ms}]
+routing: {protocol: cbf, advertisements: true}
+workload:
+  operations:
+    - {at: 1s, client: P1, broker: B4, id: a, advertise: "[class,eq,'B'],[x,>=,2],[x,<=,5]"}
+    - {at: 2s, client: S1, broker: B4, id: s3, subscribe: "[class,eq,'B'],[x,>=,0],[x,<=,3]"}
+    - {at: 24s, client: P1, broker: B4, publish: "[class,'B'],[x,3]"}
+clients: {sites: {site3: {broker: B4, clients: [P1], delay: 1.56ms}}}
+timeline: {join: 3s, run: 22s, drain: 10min, withdraw: 10min}
+faults: [{at: join+11s, for: 31s, link_down: [B1->B4]}, {at: join+16s, move: [site3], to: B3}]
+seed: 1190948726
+"""
+"""A publisher moves to a broker from which its advertisement cannot cross the overlay before it publishes."""
+
+VANISHED = """
+name: vanished
+topology: {kind: explicit, links: [{between: [B1, B2], delay: 1ms}]}
+routing: {protocol: cbf}
+workload:
+  operations:
+    - {at: 0.5s, client: P1, broker: B2, id: a, advertise: "[class,eq,'B'],[x,>=,4],[x,<=,4]"}
+    - {at: 1.6s, client: C1, broker: B1, id: c, composite: "{[class,eq,'B'],[x,>=,4]} & {[class,eq,'B'],[x,<=,4]}",
+       within: 370ms}
+    - {at: 49.8s, client: P1, broker: B2, publish: "[class,'B'],[x,4]"}
+    - {at: 52.8s, client: P1, broker: B2, publish: "[class,'B'],[x,4]"}
+clients: {sites: {site2: {broker: B1, clients: [C1], delay: 104ms}}}
+timeline: {join: 3s, run: 62s, drain: 10min, withdraw: 10min}
+faults: [{at: join+0.4s, for: 16.8s, stop: [B1]}, {at: join+50.2s, for: 56.8s, vanish: [site2]}]
+seed: 285249037
+"""
+"""A client vanishes after a detection has shown that its composite subscription stood again since its broker failed."""
+
 TWO_SESSIONS = """
 name: two-sessions
 topology: {kind: redundant-tree, tree: random-tree, nodes: 2, replicas: 1, link: {delay: 60ms}}
@@ -169,6 +205,8 @@ FOUND = {
     "two streams": TWO_STREAMS,
     "held copy": HELD_COPY,
     "cut off": CUT_OFF,
+    "publisher cut off": PUBLISHER_CUT_OFF,
+    "vanished": VANISHED,
     "two sessions": TWO_SESSIONS,
     **_OF_SITES,
     **_OF_LATE,
