@@ -48,6 +48,8 @@ class Stays:
     """The stays of each client of one variant that moves, in order; clients that stay where they are have none."""
 
     of_client: Mapping[str, Sequence[Stay]] = field(default_factory=dict)
+    sites: tuple[Site, ...] = ()
+    """The sites at the brokers to which moves have brought them, those that nobody is on included."""
 
     def of(self, client: str) -> Sequence[Stay]:
         """The stays of a client; none of one that does not move."""
@@ -80,12 +82,6 @@ class Stays:
             if left.broker == later.broker and later.begin < left.end
         )
 
-    @property
-    def sites(self) -> tuple[Site, ...]:
-        """The sites at the brokers to which moves have brought them."""
-        found = (stay.site for stays in self.of_client.values() for stay in stays[1:])
-        return tuple({(site.name, site.broker): site for site in found}.values())
-
 
 NO_STAYS = Stays()
 
@@ -95,7 +91,8 @@ def stays_of(logs: Logs, nodes: Iterable[str], variant: str, sites: Sequence[Sit
     moved = _Moved(sites)
     for record in _records(logs, frozenset(nodes), variant, dilations):
         moved.note(record)
-    return Stays({client: stays for client, stays in moved.stays.items() if len(stays) > 1})
+    stays = {client: stays for client, stays in moved.stays.items() if len(stays) > 1}
+    return Stays(stays, tuple(moved.arrived.values()))
 
 
 class _Moved:
@@ -105,6 +102,8 @@ class _Moved:
         self._sites = {site.name: site for site in sites}
         self._leaving: dict[str, tuple[str, ...]] = {}
         """The clients of moves that have begun and not ended, by the name of their host."""
+        self.arrived: dict[tuple[str, str], Site] = {}
+        """The sites where moves have ended, by name and broker."""
         self.stays: dict[str, list[Stay]] = {
             client: [Stay(site)] for site in self._sites.values() for client in site.clients
         }
@@ -133,6 +132,7 @@ class _Moved:
             self.stays[client][-place] = replace(self.stays[client][-place], end=time)
 
     def _arrive(self, host: str, goal: str, clients: Iterable[str], stay: Stay) -> None:
+        self.arrived[stay.site.name, stay.broker] = stay.site
         for client in clients:
             self.stays[client].append(stay)
         if host in self._sites:

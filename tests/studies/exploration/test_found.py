@@ -198,6 +198,9 @@ NAMESAKES = SITES.replace("client: S,", "client: B1,").replace("[S]", "[B1]")
 
 _OF_SITES = {name: SITES.format(faults=faults) for name, faults in SITE_FAULTS.items()}
 _OF_LATE = {"late session": LATE_SESSION.format(faults="{at: join+0s, move: S, to: near, handover: make before break}")}
+EMPTY_SITE = SITES.replace("protocol: tid", "protocol: semi-probabilistic, horizon: 0")
+"""A site that nobody is on moves, and its access link fails there."""
+_OF_EMPTY = {"empty site": EMPTY_SITE.format(faults="{at: 4s, move: empty, to: B2}, {at: 8s, vanish: empty, for: 1s}")}
 _OF_NAMESAKES = {"namesakes": NAMESAKES.format(faults="{at: 11s, stop: B1, for: 900ms}")}
 FOUND = {
     "units": UNITS,
@@ -210,6 +213,7 @@ FOUND = {
     "two sessions": TWO_SESSIONS,
     **_OF_SITES,
     **_OF_LATE,
+    **_OF_EMPTY,
     **_OF_NAMESAKES,
 }
 
