@@ -45,8 +45,14 @@ HARMLESS: Mapping[str, str] = {
     "12: routing.tid.router.TidRouter._receive_subscription, line 212, condition negated [tid, fixed]": (
         "it only moves the moment at which a subscription's body is decoded"
     ),
+    "14: routing.octopia.vector.decode_vector, line 46, 8 is 9 [octopia, dynamic]": (
+        "it only refuses vectors of more clusters than an explored overlay has"
+    ),
     "15: routing.medym.subscriptions.interests._are_farther_apart, line 182, condition negated [medym, source]": (
         "it only chooses which of two indexes of the same content is brought in line with the other"
+    ),
+    "26: routing.octopia.router.OctopiaRouter._add_subscription, line 248, 1 is 2 [octopia, dynamic]": (
+        "it only counts the links that a subscription has travelled, for the log"
     ),
     "28: routing.cbf.table.ForwardingTable._places, line 143, 0 is 1 [cbf]": _COUNTS,
     "52: routing.cbf.table.ForwardingTable._places, line 140, 0 is 1 [cbf]": _COUNTS,
