@@ -57,7 +57,8 @@ def delivery_of(
         counts = without_losses(counts, lacking)
     defects = [defect for defect in judgement.logs.defects if defect.variant == number]
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
-    falls = judgement.falls[number] if variant.promises.order is Order.PUBLISHER else []
+    promises_order = variant.promises.order is Order.PUBLISHER
+    falls = list(judgement.logs.streams.falls(number, judgement.stays[number])) if promises_order else []
     problems += map(_fall_example, falls[:MOST])
     operations = [defect for defect in judgement.operations[number] if not (starving and defect.late)]
     problems += [] if defects else map(_operation_example, operations[:MOST])

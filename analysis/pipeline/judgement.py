@@ -48,8 +48,7 @@ from analysis.reading.log_stage import READ, Share
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import JoinPoint, join_points
-from analysis.reading.stays import NO_STAYS, sites_ever, stays_of_run
-from analysis.reading.stream_positions import Fall
+from analysis.reading.stays import NO_STAYS, Stays, sites_ever, stays_of_run
 from analysis.run_files.blocks import blocks_of
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import divide
@@ -90,8 +89,8 @@ class Judgement:
     """Starts of restarted brokers, for each variant."""
     full_sessions: list[Mapping[str, Intervals]]
     """Times in which slow readers' sessions were full, by broker, for each variant."""
-    falls: list[Sequence[Fall]]
-    """Notifications against the order of their streams, for each variant."""
+    stays: list[Stays]
+    """The stays of clients that move, for each variant."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
         settling=[history.settling for history in found.histories],
         restarted=[history.starts for history in found.histories],
         full_sessions=[history.unread.full for history in found.histories],
-        falls=[list(logs.streams.falls(number, history.stays)) for number, history in enumerate(found.histories)],
+        stays=[history.stays for history in found.histories],
     )
     return Judged(judgement, context, read, judged, delivered)
 

@@ -110,18 +110,18 @@ def _staying(history: History) -> Iterator[OperationDefect]:
 
 
 def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[OperationDefect]:
-    end = _last_judged(variant, history)
+    end, settles = _last_judged(variant, history), history.settling.of_many(history.joining)
     for lifetime in history.lifetimes:
         for issued, answered, verb in _operations(lifetime):
-            settles = history.settling.of_many(history.joining)
             until = history.answered_by(lifetime.client, issued + settles)
+            if answered is not None and answered <= until:
+                continue
             disturbances = _disturbances(lifetime, history)
             if answered is None:  # the client asks again in its next session
                 until = _disturbed(disturbances, issued, until, settles)
-                is_late = until <= end
-            else:
-                is_late = until < answered and until <= end and not _overlap(disturbances, issued, until)
-            if is_late:
+            elif _overlap(disturbances, issued, until):
+                continue
+            if until <= end:
                 after = "" if answered is None else f" for {(answered - issued) / SECOND:.3f} s"
                 detail = (
                     f"{lifetime.broker} answered neither yes nor no{after} when {lifetime.client} {verb} "

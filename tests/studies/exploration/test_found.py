@@ -41,8 +41,6 @@ SITE_FAULTS = {
     "a restart and a pause": "{at: 7s, kill: B2, for: 2s}, {at: 8s, pause: home, for: 5s}",
     "a session outlives its client": "{at: 13s, move: home, to: B1}",
     "vanishing on the way": "{at: 4s, move: home, to: B1, away: 160ms}, {at: 4.1s, vanish: home, for: 1s}",
-    "a cut with two sessions": "{at: 4s, move: S, to: near, handover: make before break, overlap: 8s}, "
-    "{at: 5s, link_down: home-B2, for: 5s}",
     "a crash with two sessions": "{at: 4s, move: home, to: B1, handover: make before break, overlap: 2s}, "
     "{at: 5s, crash: S, for: 500ms}",
     "a pause with two sessions": "{at: 4s, move: home, to: B1, handover: make before break, overlap: 2s}, "
