@@ -146,24 +146,27 @@ def test_a_frozen_program_is_ended_and_what_it_printed_is_kept(
         assert again.end() == "it needed more memory than it may have, 64MiB (clients.programs.S1.memory)"
 
 
-def test_a_program_that_ends_because_it_may_start_no_more_is_told_the_field(
-    containers: ClientContainers, api: StandIn, tmp_path: Path
+@pytest.mark.parametrize(
+    ("printed", "remedy"),
+    [
+        (
+            b"RuntimeError: can't start new thread\n",
+            "it has as many processes as it may have, 20 (clients.programs.S1.processes)",
+        ),
+        (
+            b"[FATAL tini (7)] exec nobody failed: No such file or directory\n",
+            "its image lacks that program, or what its first line names: see clients.programs.S1.command",
+        ),
+    ],
+    ids=["it may start no more", "its image lacks it"],
+)
+def test_a_program_that_ends_by_its_surroundings_is_told_the_field(
+    containers: ClientContainers, api: StandIn, tmp_path: Path, printed: bytes, remedy: str
 ) -> None:
-    api.printed = b"RuntimeError: can't start new thread\n"
+    api.printed = printed
     with containers:
         containers.sandboxes(["S1"])
-        remedy = containers.start("S1", PROGRAM, {}, tmp_path / "output").end()
-        assert remedy == "it has as many processes as it may have, 20 (clients.programs.S1.processes)"
-
-
-def test_a_program_that_its_image_lacks_is_told_the_field(
-    containers: ClientContainers, api: StandIn, tmp_path: Path
-) -> None:
-    api.printed = b"[FATAL tini (7)] exec nobody failed: No such file or directory\n"
-    with containers:
-        containers.sandboxes(["S1"])
-        remedy = containers.start("S1", PROGRAM, {}, tmp_path / "output").end()
-        assert remedy.startswith("its image lacks that program") and remedy.endswith("clients.programs.S1.command")
+        assert containers.start("S1", PROGRAM, {}, tmp_path / "output").end() == remedy
 
 
 def test_faults_freeze_and_end_the_containers_of_programs(
