@@ -175,17 +175,17 @@ class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
     clients: tuple[ClientId, ...]
     number: int = 0
-    """The request's that is answered; of a notification, its place among those that were sent in the session, where the
-    client wants that."""
+    """For an answer the number of the request; for a notification its place among those sent in the session, if the
+    client asked for such numbers."""
     id: str = ""
-    """The client's own name: of the publication in a notification, of the composite subscription in a detection, of the
-    subscription in a start."""
+    """The client's name for what the event is about: the publication of a notification, the composite subscription of a
+    detection, the subscription of a start."""
     body: bytes = b""
     hops: int = 0
     reason: str = ""
     position: StreamPosition | None = None
-    """Position of the publication in a notification, where the routing protocol gives it one; first position of what is
-    lost."""
+    """For a notification the position of its publication, if the routing protocol has positions; for a loss the first
+    position that is lost."""
     publications: tuple[ConstituentPublication, ...] = ()
     """Publications of a detection, in the order of their publishing. Empty for every other event."""
 
@@ -211,20 +211,20 @@ rates. Nothing waits for it: a client keeps what is not acknowledged, and repeat
 
 
 class Welcome(msgspec.Struct, frozen=True):
-    """The broker's first words on a stream; the client sends nothing before."""
+    """The broker's first message on a stream; the client sends nothing before it."""
 
     incarnation: int
     recognises_repeats: bool = False
-    """True when the broker knows publications that a former incarnation has accepted, so that the client repeats those
-    that it is in doubt about."""
+    """True if the broker recognises publications that its former incarnation has accepted, so that the client can
+    safely repeat those without an acknowledgement."""
     announces_starts: bool = False
     """True when the broker announces the start of each subscription."""
 
 
 class BrokerFrame(msgspec.Struct, frozen=True, gc=False):
-    """Events that travel together."""
+    """A frame from a broker to a client's session: events, and acknowledgements of publications."""
 
     events: Sequence[ClientEvent] = ()
     welcome: Welcome | None = None
     acknowledged: int = 0
-    """Greatest number of a publication that the broker has handled, with all before it; 0: none, or as before."""
+    """Number of the latest publication up to which the broker has handled all; 0 for none, or no change."""

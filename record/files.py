@@ -20,12 +20,14 @@ MANIFEST = "manifest.json"
 TOPOLOGY = "topology.json"
 """The overlay of the first variant. A variant over another overlay has a file of its own, named in the manifest."""
 UNDERLAY = "underlay.json"
-"""The routers' network under that overlay, for a topology that has one; named in the manifest."""
+"""The network of routers under the first variant's overlay, for a topology that has one; named in the manifest."""
 MOVEMENTS = "overlay.movements"
-"""The movements of that overlay's brokers, for a scenario in which they move: BonnMotion's format, in seconds since the
-start of the join phase; named in the manifest."""
+"""The movements of the first variant's brokers, for a scenario in which brokers move; named in the manifest.
+
+The format is BonnMotion's, with times in seconds since the start of the join phase.
+"""
 SITES = "sites.json"
-"""The sites of its clients, where there are any; named in the manifest."""
+"""The sites of the first variant's clients, where there are any; named in the manifest."""
 LOGS = "logs"
 """The folder of the logs, one file for each node."""
 JOURNAL = "journal.jsonl"

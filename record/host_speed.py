@@ -38,12 +38,15 @@ class HostSpeed(Struct, frozen=True, kw_only=True):
 
     @property
     def factor(self) -> float:
-        """The factor that makes of the calibration's costs those of this host."""
+        """The factor by which the calibration's costs are multiplied on this host."""
         return factor_between(self.calibrated, self.here)
 
 
 def factor_between(calibrated: LoopTimes, here: LoopTimes) -> float:
-    """The factor of all costs from one host to another: processor time of brokers' work, and latencies at rest."""
+    """The factor by which all costs of the calibrated host are multiplied on this one, because it is slower or faster.
+
+    Costs are the processor time of brokers' work, and the latencies of a host at rest.
+    """
     return here.interpreter / calibrated.interpreter
 
 

@@ -250,26 +250,26 @@ class HostRecord(msgspec.Struct, kw_only=True):
     kernel: str = ""
     host: Host = Host()
     speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET
-    """Its speed beside that of the calibrated host; not set where either is not known."""
+    """The host's speed beside that of the calibrated host; not set where either is not known."""
     logs: list[str] = []
     """Names of the log files whose times are of this host's clock; empty until the host has sent them."""
     offsets: list[ClockOffset] = []
-    """In order of time; empty for the host that keeps the run's clock."""
+    """Offsets of the host's clock, in order of time; empty for the host that keeps the run's clock."""
 
 
 class ChargedCosts(msgspec.Struct, frozen=True, kw_only=True):
-    """The calibration of a run. Nanoseconds."""
+    """The costs, in nanoseconds, that a run charges by its calibration."""
 
     frame: int
-    """Work for a frame, of a broker without a service time."""
+    """Processor time of a broker without a service time for each frame."""
     work: dict[str, int]
-    """Work for a message of each kind."""
+    """Processor time for a message, by its kind."""
     link: list[int]
-    """The equally likely times that a frame takes besides its link."""
+    """Times that a frame takes between two brokers in addition to its link, each equally likely."""
     submit: list[int] = []
-    """Times of a publication from its intended time to its client's broker."""
+    """Times from a publication's intended time to its arrival at the client's broker, each equally likely."""
     notify: list[int] = []
-    """Times of a notification from a broker to its client."""
+    """Times of a notification from a broker to its client, each equally likely."""
 
 
 class HostShare(msgspec.Struct, frozen=True, kw_only=True):

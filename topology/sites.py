@@ -96,7 +96,7 @@ class PresentSites:
         return next(site for site in self if client in site.clients)
 
     def site_now(self, move: Move) -> Site:
-        """The site that a move is of, or that its client is on, as it is now."""
+        """The site that moves, or the site that the moving client is on, in its present state."""
         return self.site(move.host.site) if move.of_site else self.site_of(move.host.name)
 
     def clients(self, move: Move) -> tuple[str, ...]:
@@ -104,20 +104,21 @@ class PresentSites:
         return self.site(move.host.site).clients if move.of_site else move.host.clients
 
     def is_there(self, move: Move) -> bool:
-        """True where a move leads nowhere, because its host is at its goal."""
+        """True if a move changes nothing, because what moves is at its destination already."""
         if move.of_site:
             return self.site(move.host.site).broker == move.to
         return move.host.name in self.site(move.to).clients
 
     def destination(self, move: Move) -> Site:
-        """The site of a move's clients once they have arrived: theirs at its new broker, or the one that they go to."""
+        """The site of the moved clients after the move: their own site at its new broker, or the site that they go
+        to."""
         if move.of_site:
             return replace(self.site(move.host.site), broker=move.to)
         goal = self.site(move.to)
         return replace(goal, clients=tuple(dict.fromkeys((*goal.clients, *move.host.clients))))
 
     def arrive(self, move: Move) -> None:
-        """Takes note of a move."""
+        """Records that a move is complete."""
         destination = self.destination(move)
         if not move.of_site:
             left = self.site_of(move.host.name)
@@ -127,8 +128,10 @@ class PresentSites:
 
 
 def with_sites(overlay: Overlay, sites: Iterable[Site], later: Iterable[Link] = ()) -> Overlay:
-    """The overlay with a node for each site, and the access links behind its own links, those that sites have `later`
-    last: all that a host wires."""
+    """The overlay extended by everything that a host has to connect: a node for each site, and the access links.
+
+    The access links follow the overlay's own links; those that sites get by moving (`later`) come last.
+    """
     sites = list(sites)
     if not sites:
         return overlay
@@ -142,7 +145,7 @@ def site_of_each_client(sites: Iterable[Site]) -> Mapping[str, Site]:
 
 
 def slow_readers(sites: Iterable[Site]) -> frozenset[str]:
-    """The clients that read at a rate."""
+    """The clients that read notifications at a limited rate."""
     return frozenset(client for site in sites if site.reads_slowly for client in site.clients)
 
 

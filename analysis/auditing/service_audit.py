@@ -19,7 +19,7 @@ from record.service_time import Distribution, ServiceTime
 from record.time_units import MILLISECOND, SECOND
 
 FEWEST = 10
-"""Pieces of work or messages, below which a time is not judged."""
+"""Number of pieces of work or messages from which on their times are judged."""
 _MODELLED_SHARE, _MODELLED_ALLOWANCE = 0.01, 0.005 * MILLISECOND
 _REAL_SHARE, _REAL_ALLOWANCE = 0.05, 1.5 * MILLISECOND
 """The share and the nanoseconds by which a time may be wrong."""

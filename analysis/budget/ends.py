@@ -31,9 +31,9 @@ class Publishings:
     before: Numbers
     """The broker's turn before; `UNKNOWN` for none."""
     cost: Numbers
-    """Modelled work of its handling."""
+    """Nanoseconds of modelled work for handling the publication."""
     struck: Truths
-    """True while a fault was on the broker."""
+    """True for a publication during which the broker had a fault."""
 
 
 def from_publisher(made: Publishings, variant: BudgetedVariant, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
@@ -123,41 +123,43 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, re
 
 
 @dataclass(frozen=True, slots=True)
-class Tellings:
+class Notifications:
     """Notifications on their way to clients."""
 
     stays: Stays
-    """At the clients' brokers, and on to the clients."""
+    """The time of each notification at the client's broker, and on its way to the client."""
     left: Numbers
-    """The time at which each left the broker: later than when the router was done where that held it back; `UNKNOWN`
-    where it did not."""
+    """The time at which each notification left the broker, if the broker held it back after the router was done;
+    `UNKNOWN` otherwise."""
     driver: Numbers
     struck: Truths
-    """True while a fault was on the broker."""
+    """True for a notification during which the broker had a fault."""
     site: Numbers
     """The number of the client's site; `NOBODY` for none."""
     access: AccessLinks
     access_struck: Truths
-    """True while a fault was on the client's access link or site."""
+    """True for a notification during which the client's access link or site had a fault."""
 
 
-def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
+def to_client(notifications: Notifications, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
     """From the turn at the last broker to the client; and the time for it without contention."""
-    stays, driver = told.stays, told.driver
+    stays, driver = notifications.stays, notifications.driver
     cut = Cut.of(len(stays.turn))
     parts = cut.parts
     done, work, waited, quota = stays.routed(waits)
     parts[:, Part.WORK] = work
     latency = rest.notify(stays.broker)
     parts[:, Part.PLATFORM] = latency.beyond(np.zeros_like(done))
-    gone = np.clip(told.left, done, np.maximum(done, stays.end))
+    gone = np.clip(notifications.left, done, np.maximum(done, stays.end))
     held_waiting = waits.of(likely, stays.broker, done, gone)
     held = quota + gone - done - held_waiting
     beyond = stays.end - gone - parts[:, Part.PLATFORM]
-    parts[:, Part.ACCESS] = access = told.access.explained(told.site, beyond, told.access_struck)
+    parts[:, Part.ACCESS] = access = notifications.access.explained(
+        notifications.site, beyond, notifications.access_struck
+    )
     beyond -= access
     by_quota = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, stays.broker, gone, stays.end))
-    faulty = np.where(told.struck, np.maximum(beyond, 0), by_quota)
+    faulty = np.where(notifications.struck, np.maximum(beyond, 0), by_quota)
     parts[:, Part.WAITING_AT_BROKERS] = held + faulty
     beyond -= faulty
     left = np.maximum(beyond, 0)

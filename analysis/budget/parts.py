@@ -32,37 +32,40 @@ class PassageColumn(IntEnum):
     client to its turn at the client's broker."""
 
     MESSAGE = 0
-    """Number that stands for the message, as in `HopColumn`."""
+    """The number of the message, as in `HopColumn`."""
     VARIANT = 1
     BROKER = 2
-    """The receiver. Nodes are numbers."""
+    """The number of the receiving node."""
     TIME = 3
-    """Time of the turn."""
+    """The time of the message's turn at the receiver."""
     BEGIN = 4
-    """The time at which it came into the output queue; of a client's, the broker's turn before, which may have been
-    long ago."""
+    """The time at which the message entered the sender's output queue; for a client's message, the time of the broker's
+    turn before, which may have been long ago."""
     SENDER = 5
-    """`NOBODY` for a client."""
+    """The number of the sending node; `NOBODY` for a client."""
     COST = 6
     """Modelled work of handling a client's message."""
     BY_SENDER = 7
     """The sender's share of the contention."""
     BY_RELAY = 8
-    """The relay's of the sender's host."""
+    """The share of the contention of the relay on the sender's host."""
     BY_FAR_RELAY = 9
-    """The relay's of the receiver's host, if that is another; what is left is the receiver's."""
+    """The share of the contention of the relay on the receiver's host, if that is another host. The rest of the
+    contention is the receiver's."""
     REST_OF_SENDER = 10
-    """The sender's share of the unexplained."""
+    """The sender's share of the unexplained time."""
     REST_OF_RELAY = 11
-    """The relay's of the sender's host."""
+    """The share of the unexplained time of the relay on the sender's host."""
     REST_OF_FAR_RELAY = 12
-    """The relay's of the receiver's host, if that is another; what is left is the receiver's."""
+    """The share of the unexplained time of the relay on the receiver's host, if that is another host. The rest of the
+    unexplained time is the receiver's."""
     CAME = 13
-    """The time at which a client's message came over its access link; that of its turn, where it is not known."""
+    """The time at which a client's message arrived over its access link; the time of its turn where that is not
+    known."""
     PARTS = 14
     """The first of the parts."""
 
 
 PARTS = len(Part)
 PASSAGE = PassageColumn.PARTS + PARTS
-"""Numbers of a passage."""
+"""The number of columns of a passage."""

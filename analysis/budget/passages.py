@@ -68,7 +68,10 @@ _CLOSE = MILLISECOND
 
 @dataclass(frozen=True)
 class PassageStage:
-    """Reads the passages of one bucket. The rows of a publication go to the bucket that its ways go to."""
+    """Stage that reads the passages of messages from broker to broker in one bucket of the log.
+
+    The rows of one publication go to the same bucket as the ways of its notifications.
+    """
 
     variants: Sequence[BudgetedVariant]
     nodes: Sequence[str]

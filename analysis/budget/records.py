@@ -24,7 +24,7 @@ _MIXED = 0x5DEECE66D
 
 
 class Direction(NamedTuple):
-    """A direction of a link, and the places of its records among those that are in the order of directions."""
+    """A direction of a link, and the slice of its records (`begin` to `end`) in a table sorted by direction."""
 
     source: str
     target: str
@@ -81,11 +81,11 @@ class Records:
 
     @property
     def entered(self) -> Numbers:
-        """The time at which each message that was sent came into the output queue."""
+        """The time at which each sent message entered the output queue."""
         return self.time - self.duration
 
     def directions(self, nodes: Sequence[str]) -> Iterator[Direction]:
-        """The directions of what was sent, of records in their order."""
+        """The directions of links on which messages were sent. The records must be sorted by direction."""
         if not len(self):
             return
         first = np.flatnonzero((np.diff(self.node, prepend=UNKNOWN) != 0) | (np.diff(self.peer, prepend=UNKNOWN) != 0))

@@ -24,7 +24,7 @@ from analysis.auditing.hops.table import Numbers
 from analysis.budget.access import AccessLinks, struck_access
 from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.beside_slow import beside_slow
-from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
+from analysis.budget.ends import Notifications, Publishings, Stays, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.numbered_nodes import NumberedNodes
 from analysis.budget.parts import Part, PassageColumn
@@ -178,9 +178,9 @@ class _Budget:
             self.totals.add(cut, weights[onward])
         parts = np.concatenate((made.parts, passed.parts + stayed.parts))
         sums, places = _summed(np.ascontiguousarray(parts), levels, before)
-        told, remaining = to_client(self._tellings(), rest, waits)
-        self.totals.add(told, np.ones(len(ended), dtype=np.int64))
-        parts = sums.take(places[ended], axis=0) + told.parts
+        notified, remaining = to_client(self._notifications(), rest, waits)
+        self.totals.add(notified, np.ones(len(ended), dtype=np.int64))
+        parts = sums.take(places[ended], axis=0) + notified.parts
         if not self.variant.replayed:
             return parts, None
         intended = self.ways.made(self.notices, PublishingColumn.INTENDED)
@@ -199,14 +199,14 @@ class _Budget:
         rows = self.ways.arrivals[arrivals]
         return Stays(rows[:, ArrivalColumn.BROKER], rows[:, ArrivalColumn.TIME], rows[:, ArrivalColumn.ROUTING], end)
 
-    def _tellings(self) -> Tellings:
+    def _notifications(self) -> Notifications:
         last = self._stays(self.notices[:, NoticeColumn.ARRIVAL], self.notices[:, NoticeColumn.NOTIFIED])
         struck = self._struck(last.broker, last.turn, last.end)
         access = AccessLinks.to_clients(self.variant.asked.sites)
         sites = self.notices[:, NoticeColumn.SITE]
         drivers = self.nodes.notified(last.broker, sites)
         access_struck = struck_access(self.variant.asked, sites, last.turn, last.end)
-        return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck, sites, access, access_struck)
+        return Notifications(last, self.notices[:, NoticeColumn.LEFT], drivers, struck, sites, access, access_struck)
 
     def _from_publishers(self, first: Numbers, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers."""

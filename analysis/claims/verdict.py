@@ -100,7 +100,8 @@ class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
     smaller: str = ""
     """Extents in which the runs are smaller than the paper's experiment; empty where they are in none."""
     changed: str = ""
-    """Fields that the user set in the scenario, so that the verdict is on another one; empty where it ran as it is."""
+    """Fields of the shipped scenario that the user changed, so that the verdict holds for the changed one only; empty
+    where none was."""
 
 
 def judge(claim: Claim, measurements: Sequence[Measurement]) -> JudgedClaim:

@@ -15,13 +15,13 @@ MOST = 10
 """Examples kept of each defect and variant."""
 
 ExampleKind = tuple[int, str]
-"""Variant and defect."""
+"""The number of a variant, and the name of a defect found in it."""
 ExampleKey = tuple[int, str, str]
-"""Time of publishing, publication, client."""
+"""The time of publishing, the publication and the client of an example."""
 
 
 class FoundExample(msgspec.Struct, frozen=True):
-    """An example. Those whose publications were published first are kept."""
+    """An example of a defect. The examples whose publications were published first are kept."""
 
     variant: int
     kind: str
@@ -36,7 +36,7 @@ FoundExamples = FirstRows[FoundExample]
 
 
 def found_examples() -> FoundExamples:
-    """No examples yet."""
+    """An empty collection that keeps the first `MOST` examples of each defect and variant."""
     return FirstRows(FoundExample, MOST, ("variant", "kind"), ("published", "publication", "client"))
 
 

@@ -1,4 +1,5 @@
-"""Pages that follow something while it goes on: on loopback alone, and for those who have the token of their address.
+"""Pages that show a run or a campaign while it goes on: on loopback alone, and only for who has the token in the
+address.
 
 1. A server runs at idle priority, in a process of its own, which nothing waits for: it reads files, and ends with its
    standard input, so also with the program that started it.
@@ -44,14 +45,17 @@ class Answer:
 
 
 class Pages(Protocol):
-    """The pages of one thing that is followed. Several threads ask, and none holds up another that does."""
+    """The pages of one run or campaign. Several threads ask for them at once, and none waits for another."""
 
     def answer(self, path: str, since: int, query: str) -> Answer | None:
-        """The page at a path; None where there is none. `since` is the version that the asker has, and `query` what
-        the addresses of further requests end with, which has the token."""
+        """The page at a path; None where there is none.
+
+        `since` is the version that the browser has. `query` contains the token; the addresses of all further requests
+        end with it.
+        """
 
     def news(self, since: int) -> bytes:
-        """The changes after a version, in one line; what came since it was asked for may be among them."""
+        """The changes after a version, in one line. Changes made after the request may be among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +185,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
 
-class Followed(Pages, Protocol):
-    """Pages of something that goes on."""
+class LivePages(Pages, Protocol):
+    """Pages of a run or a campaign that is still going on."""
 
     versions: Versions
 
     def follow(self, over: threading.Event) -> None:
-        """Looks at what is followed until it is over, and then once more."""
+        """Reads the files of the run or campaign again and again until it is `over`, and then once more."""
 
 
-def serve_while_it_goes_on(pages: Followed) -> None:
+def serve_while_it_goes_on(pages: LivePages) -> None:
     """Prints the address, and serves until standard input ends."""
     with suppress(OSError):  # where a container does not let it, it runs as others do
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

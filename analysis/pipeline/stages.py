@@ -62,7 +62,7 @@ class Findings:
     delays: DelayTables
     budget: BudgetTables
     without_access: DelayTables
-    """Delays less what access links took of them; of variants whose clients are on sites."""
+    """Delays without the time on clients' access links, only of variants whose clients are on sites."""
     replay: ReplayTally
     ways: WayTally
     backlogs: BacklogTally

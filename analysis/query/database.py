@@ -104,7 +104,7 @@ class Database:
 
 @contextmanager
 def ctrl_c_as_usual() -> Iterator[None]:
-    """Raises the `KeyboardInterrupt` of which DuckDB makes errors of its own, by what it does when a signal comes."""
+    """Turns the errors that DuckDB raises on Ctrl-C back into a `KeyboardInterrupt`."""
     try:
         yield
     except duckdb.InterruptException:

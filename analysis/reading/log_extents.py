@@ -66,7 +66,7 @@ class FileExtent:
     malformed: int = 0
 
     def incarnations(self) -> Iterator[Incarnation]:
-        """In the order of the file."""
+        """The incarnations of the node that wrote the file, in the order of the file."""
         blocks = sorted(self.blocks)
         before = dict(
             zip(
@@ -95,7 +95,11 @@ class FileExtent:
             )
 
     def strays(self) -> int:
-        """Records that follow an end and precede the next start, or precede all starts of a file that has some."""
+        """The number of records that belong to no incarnation: before the first start, or between an end and the next
+        start.
+
+        It is 0 for a file without any start or end.
+        """
         if not self.marks:
             return 0
         return sum(block.records for block in self.blocks) - sum(found.records for found in self.incarnations())

@@ -60,10 +60,10 @@ class DeclarationArrival(msgspec.Struct):
 
     variant: int
     message: str
-    """Its identifier, `<broker>.<incarnation>.<number>`."""
+    """Identifier of the message, `<broker>.<incarnation>.<number>`."""
     node: str
     time: Least = FOREVER
-    """The time of its first arrival, however often it is repeated."""
+    """The time of the message's first arrival at the node, however often it is repeated."""
 
 
 class DeclarationsPassedOn(msgspec.Struct):
@@ -83,15 +83,15 @@ class OwnDeclaration(NamedTuple):
     broker: str
     client: str
     name: str
-    """The client's own."""
+    """The client's name for it."""
 
 
 @dataclass(slots=True)
 class LogTally(Tally):
-    """Everything small in the logs."""
+    """Everything in the logs that is small enough to be kept in memory."""
 
     lines: Rows[LineCounts] = field(default_factory=partial(Rows, LineCounts))
-    """A single row."""
+    """Counts of the lines of all logs, in a single row."""
     started: Rows[StartedNode] = field(default_factory=partial(Rows, StartedNode))
     extents: LogExtents = field(default_factory=LogExtents)
     messages: MessageCounts = field(default_factory=MessageCounts)
@@ -102,7 +102,7 @@ class LogTally(Tally):
     operations: ClientOperations = field(default_factory=ClientOperations)
     issued: Rows[IssuedOperations] = field(default_factory=partial(Rows, IssuedOperations))
     lost_ranges: Listed[LostRange] = field(default_factory=partial(Listed, LostRange))
-    """Told to clients."""
+    """Ranges of lost publications of which brokers notified clients."""
     numbered: Listed[NumberedNotification] = field(default_factory=partial(Listed, NumberedNotification))
     ended_streams: Listed[EndedStream] = field(default_factory=partial(Listed, EndedStream))
     outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
@@ -114,10 +114,11 @@ class LogTally(Tally):
     defects: Listed[BrokerDefect] = field(default_factory=partial(Listed, BrokerDefect))
     streams: StreamPositions = field(default_factory=StreamPositions)
     declared: Rows[DeclarationArrival] = field(default_factory=partial(Rows, DeclarationArrival))
-    """Only of variants in which brokers still passed them on when the run phase began."""
+    """The arrivals of subscriptions and advertisements at brokers, only of variants in which brokers still passed some
+    on when the run phase began."""
     passed_on: Rows[DeclarationsPassedOn] = field(default_factory=partial(Rows, DeclarationsPassedOn))
     own_declarations: Series[OwnDeclaration] = field(default_factory=partial(Series, OwnDeclaration))
-    """The times at which each came to the broker of its client."""
+    """The times at which each subscription or advertisement came to the broker of its client."""
     placements: Listed[PlacementEvent] = field(default_factory=partial(Listed, PlacementEvent))
     detected: DetectionReadings = field(default_factory=DetectionReadings)
     """Detections that brokers made."""

@@ -17,7 +17,10 @@ from record.time_units import SECOND
 
 
 class PlacementEvent(NamedTuple):
-    """A broker began to detect a unit, sent it on, or detects it no more."""
+    """A change of the place at which a unit, a composite subscription routed as a whole, is detected.
+
+    A broker has begun to detect the unit, has sent it on to another broker, or has stopped detecting it.
+    """
 
     at: LogPosition
     variant: int
@@ -26,11 +29,11 @@ class PlacementEvent(NamedTuple):
     broker: str
     client: str
     composite: str
-    """The client's name for it."""
+    """The client's name for the composite subscription."""
     placement: PlacementRecord
     reason: str
     peer: str | None
-    """Former join point of JOINED, next one of MOVED, where the unit moved."""
+    """If the unit moved: for JOINED the former join point, for MOVED the next one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One section."""
+    """A section in a page's table of contents."""
 
     title: str
     anchor: str
@@ -21,7 +21,7 @@ class Contents:
     entries: list[Entry] = field(default_factory=list)
 
     def add(self, title: str) -> str:
-        """Takes a section up, and returns its anchor, which no other section has."""
+        """Adds a section and returns its anchor, which is unique on the page."""
         anchor = wanted = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
         taken = {entry.anchor for entry in self.entries}
         number = 1

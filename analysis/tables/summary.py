@@ -380,7 +380,7 @@ class SystemFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One variant."""
+    """The results of one variant of a run."""
 
     name: str
     fidelity: str

@@ -22,12 +22,12 @@ from analysis.engines.arrays import array_of
 
 
 def largest_known(one: int | None, other: int | None) -> int | None:
-    """The larger of two numbers, of which any may not be known."""
+    """The larger of two numbers, either of which may be unknown (None)."""
     return max((number for number in (one, other) if number is not None), default=None)
 
 
 Sum = Annotated[int, add]
-"""The total is the sum. That of one tally must not exceed 64 bits; totals may."""
+"""A field of which totals take the sum. The sum within one tally must fit into 64 bits; a total of tallies need not."""
 Largest = Annotated[int, max]
 Least = Annotated[int, min]
 LargestKnown = Annotated[int | None, largest_known]
@@ -43,14 +43,14 @@ class Rows(Generic[_Row]):
     """Rows of one type, one for each key."""
 
     def __init__(self, row: type[_Row], keys: Fields = ()) -> None:
-        """`keys` are the fields of the key, where it is not all that is no count."""
+        """`keys` are the fields of the key; by default all fields that are no counts."""
         self.row = row
         self._counts = _counts(row)
         self._keys = keys or tuple(name for name in row.__struct_fields__ if name not in self._counts)
         self._rows: dict[_Key, _Row] = {}
 
     def of(self, *key: object) -> _Row:
-        """The row with this key, to be read and counted in. One is made where there is none."""
+        """The row with this key, whose counts the caller may change. Makes the row if there is none."""
         found = self._rows.get(key)
         if found is None:
             found = self._rows[key] = self.row(*key)
@@ -72,8 +72,8 @@ class FirstRows(Generic[_Row]):
     """The first rows of each group, up to a number."""
 
     def __init__(self, row: type[_Row], most: int, group: Fields, rank: Fields) -> None:
-        """`group` are the fields that a row has in common with those it competes with, `rank` those that tell it from
-        these. The least is first."""
+        """Keeps `most` rows of each group. Rows with equal `group` fields are one group, sorted by their `rank`
+        fields."""
         self.row = row
         self._most = most
         self._group, self._rank = group, rank

@@ -37,12 +37,12 @@ class Notified:
 
 @dataclass(frozen=True, slots=True)
 class DrawnJourney:
-    """A journey that was drawn."""
+    """The drawn journey of one publication."""
 
     ends: Sequence[Notified]
-    """Its notifications in order of time."""
+    """The notifications of the publication, in order of time."""
     arrivals: Mapping[str, Sequence[TraceRecord]]
-    """Its arrivals at each broker, in order of time."""
+    """The publication's arrivals at each broker, in order of time."""
     last: Mapping[int, Slice | None]
     """The last slice of the way to each arrival, by its `id`."""
 

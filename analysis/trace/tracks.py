@@ -12,26 +12,26 @@ _TURNS, _ROUTER, _HANDLING, _EVENTS, _LINKS = range(5)
 
 
 class Tracks:
-    """Names the places at which things are drawn."""
+    """Names the processes and tracks of the trace viewer, one process for each broker and one for its clients."""
 
     def __init__(self, brokers: Sequence[BrokerId]) -> None:
         self._places = {broker: number for number, broker in enumerate(brokers)}
         self.emulator = Process(1, EMULATOR)
 
     def broker(self, broker: BrokerId) -> Process:
-        """The process of a broker."""
+        """The trace viewer's process that shows a broker."""
         return Process(2 + 2 * self._place(broker), f"broker {broker}")
 
     def clients(self, broker: BrokerId) -> Process:
-        """The process of a broker's clients."""
+        """The trace viewer's process that shows a broker's clients."""
         return Process(3 + 2 * self._place(broker), f"clients of {broker}")
 
     def publisher(self, broker: BrokerId, client: str) -> Track:
-        """A publisher's waiting, and its way to the broker."""
+        """The track of publications that wait at a publisher or are on their way to its broker."""
         return Track(self.clients(broker), 0, f"{client} publishes")
 
     def client(self, broker: BrokerId, client: str) -> Track:
-        """Notifications on their way to a client."""
+        """The track of notifications on their way to a client."""
         return Track(self.clients(broker), 1, f"{client} is notified")
 
     def turn(self, broker: BrokerId) -> Track:

@@ -164,7 +164,7 @@ class Session:
     def acknowledge(self, latest: Notification | Detection) -> None:
         """Tells the broker that the session's clients have processed a notification and all that came before it.
 
-        It concerns the present stream: what came on a former one has ended with that."""
+        Has no effect for a notification of an earlier stream, whose acknowledgements ended with it."""
         place = latest.place
         if place is not None and place.connection == self.connections:
             self.transport.acknowledge(place.number)

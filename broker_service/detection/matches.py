@@ -42,7 +42,7 @@ class Arrival:
 
 
 class Leaf:
-    """A leaf of a pattern, with the paths to its matches."""
+    """A leaf of a pattern, with the indexes (access paths) of the publications that match it."""
 
     __slots__ = ("bound", "composite", "paths", "reader")
 
@@ -55,7 +55,8 @@ class Leaf:
         """Empty where no plan looks for matches of the leaf, because it fulfils the pattern by itself."""
 
     def path(self, slot: Slot | None) -> AccessPath:
-        """The path by a slot, or to all matches; made where there is none yet."""
+        """The index of the leaf's matches by a variable's slot, or of all matches for None. Makes it if there is
+        none."""
         for path in self.paths:
             if path.slot == slot:
                 return path

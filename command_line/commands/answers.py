@@ -10,28 +10,29 @@ from rich.console import Console
 
 
 class Answer(Protocol):
-    """The form in which a command answers."""
+    """The form of a command's output: text for people, or one JSON document."""
 
     @property
     def console(self) -> Console:
-        """The place of words, and of progress."""
+        """The console that text and progress are printed on."""
 
     def document(self, content: object) -> None:
-        """Prints the whole answer, where it is asked for as a document: structs, dataclasses, lists and such."""
+        """Prints `content` as one JSON document if the user asked for JSON. It consists of structs, dataclasses, lists
+        and other values that msgspec encodes."""
 
 
 class InWords:
-    """Words on the standard output."""
+    """Text on the standard output."""
 
     def __init__(self) -> None:
         self.console = Console(highlight=False)
 
     def document(self, content: object) -> None:
-        """Does nothing, because the words were printed."""
+        """Does nothing, because the same content was printed as text."""
 
 
 class AsDocument:
-    """A document on the standard output, and words on the standard error output."""
+    """A JSON document on the standard output, and text on the standard error output."""
 
     def __init__(self) -> None:
         self.console = Console(highlight=False, stderr=True)

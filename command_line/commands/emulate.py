@@ -65,7 +65,7 @@ _REASON_SHOWN = 110
 
 @dataclass(frozen=True, slots=True)
 class EmulationRequest:
-    """The user's request."""
+    """The arguments and options of `brokerlab emulate`."""
 
     scenario: Path
     overrides: Mapping[str, str]
@@ -74,7 +74,7 @@ class EmulationRequest:
     out: Path
     report: bool
     calibration: Path | None
-    """Costs of simulated brokers, and of this host's where nothing waits; the shipped file by default."""
+    """File of the costs of simulated brokers, and of this host's brokers at rest; the shipped file by default."""
     engine: RunEngine
     events: EventTable
     hosts: Path | None = None

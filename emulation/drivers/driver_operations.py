@@ -80,12 +80,12 @@ def encode_recorded(predicates: Sequence[PredicateRecord]) -> bytes:
 
 
 class SharedPredicates:
-    """Predicates encoded once where operations share them, as the advertisements of all publishers of patterns do, each
-    of which names every pattern, and the subscriptions of all clients to one integer."""
+    """Cache of encoded predicates, because many operations share theirs: the subscriptions of all clients to one
+    integer, and the advertisements of all publishers of patterns, each of which names every pattern."""
 
     def __init__(self) -> None:
         self._encoded: dict[int, tuple[Sequence[PredicateRecord], bytes]] = {}
-        """The latest predicates with their bodies, by identity, which is theirs alone as long as they are kept."""
+        """The latest predicates with their bodies, by `id`, which no other object has as long as they are kept."""
 
     def encode(self, predicates: Sequence[PredicateRecord]) -> bytes:
         """The body that `encode_recorded` returns for these predicates."""

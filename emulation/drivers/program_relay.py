@@ -168,7 +168,8 @@ class ProgramRelay:
         self._ticking = asyncio.create_task(Ticker(self._trace, self._recorder, (STATUS_TICKS, self._report)).run())
 
     def follow(self, instruction: Instruction) -> None:
-        """Lets programs begin, and does its part in their faults; what drivers are told besides is not for programs."""
+        """Carries out an instruction that concerns client programs: their start, absence and pauses. Ignores all
+        others."""
         match instruction:
             case Start(start, clock_offset):
                 self._clients.clock_offset = clock_offset

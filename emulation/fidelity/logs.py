@@ -69,15 +69,16 @@ class LogFindings:
     lost: dict[str, int] = field(default_factory=dict)
     """Log records that each node had to drop."""
     worst_lag: dict[int, float] = field(default_factory=dict)
-    """The worst lateness of any node's event loop, by second of the run phase, except while the node had a fault."""
+    """The worst lateness, in seconds, of any node's event loop, by second of the run phase; nodes with a fault are left
+    out while it lasts."""
     worst_lateness: dict[int, float] = field(default_factory=dict)
-    """The worst lateness of any publication, by second of the run phase."""
+    """The worst lateness, in seconds, of any publication, by second of the run phase."""
     started: Counter[str] = field(default_factory=Counter)
     stopped: Counter[str] = field(default_factory=Counter)
     killed: Counter[str] = field(default_factory=Counter)
     """The number of times that each node began its log, ended it, and was killed by a fault before it could end it."""
     other_clocks: dict[str, float] = field(default_factory=dict)
-    """Nodes that began or ended outside the variant's time, and by how many seconds: they use another clock."""
+    """Seconds by which nodes began or ended outside the variant's time, by node: their clock is another one."""
     torn: int = 0
     """Lines that could not be read, beyond one for each node that a fault killed."""
 

@@ -21,7 +21,7 @@ _TOO_LATE = Refused("the run is ending; nothing more can be done to it")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that waits for the run, and the place for its answer."""
+    """A request to a held run, and the future that receives the run's answer."""
 
     request: Request
     answer: Future[Answer] = field(default_factory=Future)

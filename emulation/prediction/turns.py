@@ -15,7 +15,7 @@ from record.log import SAMPLED, Event, TraceRecord
 from record.processors import RELAY
 
 _CLIENT = ""
-"""The place at which a publication is before its first broker."""
+"""Name of the place of a publication that has not reached its first broker."""
 
 
 class Turn(NamedTuple):
@@ -27,7 +27,7 @@ class Turn(NamedTuple):
     work: int
     """Nanoseconds of processor time."""
     cause: int = -1
-    """Place among the turns of the one that caused it; -1 for none."""
+    """Index of the turn that caused this one; -1 for none."""
 
 
 class Way(NamedTuple):
@@ -36,7 +36,7 @@ class Way(NamedTuple):
     delay: int
     """Nanoseconds from the publication to the client, with a processor for each node."""
     turn: int
-    """Place among the turns of the client's, which follows from all that the notification waited for."""
+    """Index of the client's turn. Its chain of causes (`Turn.cause`) is all that the notification waited for."""
 
 
 class _Frame(NamedTuple):

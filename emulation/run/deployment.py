@@ -119,19 +119,20 @@ class Deployment(Protocol):
         """Called when all messages have arrived on this host; waits for the other hosts that share the variant."""
 
     def leave(self, *nodes: str) -> None:
-        """Ends the sessions of these nodes' clients, `PUBLISHERS` or `SUBSCRIBERS`; brokers withdraw what they had."""
+        """Ends the sessions of the clients of `nodes` (`PUBLISHERS` or `SUBSCRIBERS`). Brokers withdraw their
+        subscriptions and advertisements."""
 
     def settle(self, within: float) -> None:
-        """Returns when no message moves any more on any host that shares the variant, after clients have left.
+        """Waits, after clients have left, until no message moves on any host that shares the variant.
 
         Raises `UnsettledError` after `within` seconds.
         """
 
     def read_tables(self) -> Tables:
-        """Routing tables after clients have left; returns when every host that shares the variant has read its own."""
+        """Routing tables after clients have left. Waits until every host that shares the variant has read its own."""
 
     def stop(self) -> None:
         """Stops brokers in order and ends whatever else runs, however far `start` has come."""
 
     def abandon(self) -> None:
-        """Ends whatever runs, without another call of a broker's own code, in which a defect was found."""
+        """Ends whatever runs without calling a broker's code again, because a defect was found in it."""

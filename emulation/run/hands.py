@@ -1,4 +1,5 @@
-"""The hands on a variant: what its holder can have done to the deployment, besides what every run does to it."""
+"""Operations by hand on a held run: publications, subscriptions and faults that a user asks for while the run goes
+on."""
 
 from __future__ import annotations
 

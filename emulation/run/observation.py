@@ -36,15 +36,16 @@ PROBE_INTERVAL = 5.0
 ROUND_TAKES = 2.5
 """Seconds that a round of probes may take. None is begun, after the first, that could outlast the run phase."""
 DOUBT_INTERVAL = 2.0
-"""Seconds from the begin of one round to the next while some direction has missed: its link is probed again, because
-one miss proves nothing."""
+"""Seconds from the begin of one round to the next while a direction was outside its tolerance: its link is probed
+again, because one such measurement proves nothing."""
 AGAIN = 5
-"""Rounds in which a link that has missed is probed again."""
+"""Rounds in which a link that was outside its tolerance is probed again."""
 LINKS_AT_ONCE = 20
 """Links probed in a round: probing all of a large overlay at once would be a load of its own. Rounds take links in
 turn, so that all have been probed when the run phase is long enough."""
 MOST_SAMPLED = 300
-"""Links up to which all are probed under load. Of more, some may never carry a message."""
+"""Number of links up to which all are probed under load. A larger overlay is sampled, because many of its links may
+never carry a message."""
 
 
 def link_checks(

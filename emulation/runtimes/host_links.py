@@ -23,9 +23,10 @@ class HostLinks:
         self._expected = expected
 
     def add(self, link: Link) -> None:
-        """A broker that is paused learns of its neighbour once it continues, one that is down when it is restarted.
+        """Adds a link, for which the network must have a path.
 
-        The network must have a path for the link. `b` learns of it first, because `a` dials.
+        `b` is told of it first, because `a` dials. A broker that is paused learns of the link once it continues, one
+        that is down when it is restarted.
         """
         self._configs.add_link(link)
         self._network.add(link)
@@ -35,8 +36,10 @@ class HostLinks:
             self._brokers.request(broker, partial(self._controls.add_link, broker, end))
 
     def remove(self, a: BrokerId, b: BrokerId) -> None:
-        """A broker that is paused learns of it once it continues, one that is down when it is restarted. The path is
-        closed after the two brokers have closed their streams over it."""
+        """Removes a link. Its path is closed after the two brokers have closed their streams over it.
+
+        A broker that is paused learns of the removal once it continues, one that is down when it is restarted.
+        """
         self._configs.remove_link(a, b)
         self._expected.links[:] = [link for link in self._expected.links if {link.a, link.b} != {a, b}]
         for broker, neighbour in ((a, b), (b, a)):

@@ -24,10 +24,10 @@ from record.exit_codes import ExitCode
 from topology.link_properties import BrokerId
 
 EXIT_CODE_WITHIN = 5.0
-"""Seconds in which the exit code of a broker that has ended is known."""
+"""Seconds after the end of a broker within which its exit code is known."""
 
 LAST_LINES = 40
-"""Lines kept of what a broker has written before its end: a defect's stack trace and the sentence on it."""
+"""Number of lines of a broker's output that are kept when it ends: enough for a defect's stack trace and sentence."""
 
 BROKER_PROGRAM = "broker_service"
 """The module that each broker runs, with the path of its configuration."""
@@ -38,17 +38,18 @@ class ForeignProgram:
     """A broker that is not brokerlab's, and the way to start it (docs/broker-contract.md)."""
 
     level: int
-    """The level of the contract that it keeps."""
+    """Level of the contract that the broker keeps."""
     image: str | None = None
-    """Image of its container; None for a program on this host."""
+    """Image of the broker's container; None for a program on this host."""
     command: tuple[str, ...] = ()
-    """Its command, to which the path of its configuration is appended; empty: the entry point of the image."""
+    """The broker's command, to which the path of its configuration is appended; empty for the image's entry point."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables besides those of the contract."""
+    """Environment variables of the program, in addition to those that the contract prescribes."""
     system: str | None = None
-    """The deployed system whose server it is, with an adapter; its image and command are brokerlab's to find."""
+    """Name of a deployed system, if the broker is its server with an adapter. brokerlab then finds image and
+    command."""
     scratch: int = 0
-    """Bytes of a file system in memory at `/tmp`; 0: none."""
+    """Size in bytes of a file system in memory at `/tmp`; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,12 +162,15 @@ class AccessLink:
 
     @property
     def closing(self) -> float:
-        """Seconds after which clients know that their broker has ended."""
+        """Seconds from the end of the broker until its clients notice."""
         return self._down.delay
 
     def paths(self, session: str, submit: Callable[[], int], notify: Callable[[], int]) -> AccessPaths:
-        """The ways of one session, of which `session` is the name among those of the site. `submit` and `notify` draw
-        the times that a frame takes to the broker and back besides the link."""
+        """The paths of one session, to the broker and back. `session` is its name, unique among the site's sessions.
+
+        `submit` and `notify` draw the time in nanoseconds that a frame takes to the broker, or back, in addition to the
+        link.
+        """
         up, down = self._up, self._down
         there = Direction(up, down, f"{self._seed}:up:{session}", self._shapers[0])
         back = Direction(down, up, f"{self._seed}:down:{session}", self._shapers[1])

@@ -1,4 +1,4 @@
-"""The hands on a variant that is simulated."""
+"""Operations by hand on a held run that is simulated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scenario.workload.operations import PlannedOperation
 
 
 class SimulatedHands:
-    """`emulation.run.hands.Hands` on a variant in virtual time."""
+    """Operations that a user does by hand on a held run in virtual time (`emulation.run.hands.Hands`)."""
 
     def __init__(
         self,

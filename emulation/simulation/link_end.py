@@ -41,7 +41,7 @@ class BrokerProcess(Protocol):
     held: list[Callable[[], None]] | None
     """Calls that a frozen broker makes once it continues; None when it is not frozen."""
     latency: Callable[[], int]
-    """Draws what a frame takes besides its link, in nanoseconds."""
+    """Draws the time that a frame takes in addition to its link, in nanoseconds."""
     server: SimulatedServer
 
     def hold(self, call: Callable[[], None]) -> bool:

@@ -89,7 +89,7 @@ class SimulatedLink:
             self.connect_soon()
 
     def vanish(self) -> None:
-        """Notes that the two brokers are not linked any more; their ends are closed by themselves."""
+        """Marks the link as removed from the overlay. The two brokers close their ends of it themselves."""
         self._vanished = True
         self._stream = None
 

@@ -17,7 +17,7 @@ from topology.model import Overlay
 
 
 class SimulatedLinks:
-    """`LiveLinks` that are modelled, made at the beginning or, in a large full mesh, on demand."""
+    """The links of a simulated overlay (`LiveLinks`). In a large full mesh each is made when it is first used."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ _HOP = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Brokers of publishers and of subscribers."""
+    """The brokers that have publishers, and those that have subscribers."""
 
     publishing: frozenset[BrokerId]
     subscribing: frozenset[BrokerId]

@@ -83,7 +83,8 @@ def program_beside(given: Mapping[str, Any], info: ValidationInfo) -> str:
 
 
 def protocols_found(key: str, value: Any, info: ValidationInfo) -> Any:
-    """A part of `vary` in which the paths of protocols are absolute; `key` is the field or the name before it.
+    """The part `value` of `vary`, with the paths of protocols made absolute; `key` is the field or name that it belongs
+    to.
 
     Raises `ValueError` for a program that has no argument vector.
     """

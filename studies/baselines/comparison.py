@@ -25,7 +25,7 @@ from studies.baselines.model import Baseline, Figures
 CONFIDENCE = 0.95
 """Confidence of all comparisons together."""
 _MOST_PAIRS = 1000
-"""Pairs beyond which no number is told."""
+"""Greatest number of further pairs that a comparison suggests."""
 
 
 class Change(enum.StrEnum):
@@ -40,22 +40,23 @@ class Change(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureChange:
-    """One figure of one variant beside the baseline."""
+    """The comparison of one figure of one variant with the baseline, over pairs of runs of the same seed."""
 
     variant: str
     figure: LimitedFigure
     change: Change
     pairs: int
     before: float
-    """The mean of the baseline over the pairs."""
+    """The baseline's mean over the pairs."""
     now: float
     difference: float
     """The mean of the pairs' differences."""
     half: float | None = None
-    """Half of the interval; None for less than two pairs."""
+    """Half the width of the confidence interval of `difference`; None for fewer than two pairs."""
     relative: bool = True
     further: int | None = None
-    """The number of further pairs that would tell; None where it is not known, or beyond `_MOST_PAIRS`."""
+    """The number of further pairs that would decide an unclear comparison; None where it is unknown or more than
+    `_MOST_PAIRS`."""
 
     def in_words(self) -> str:
         name = f"{self.variant}: {self.figure.in_words}"

@@ -96,7 +96,7 @@ def write_baseline(baseline: Baseline, file: Path) -> None:
 
 
 def read_baseline(file: Path) -> Baseline:
-    """Raises `BadInputError` for a file that is no baseline."""
+    """Reads a baseline. Raises `BadInputError` if the file does not exist or is no baseline of this version."""
     if not file.exists():
         raise BadInputError(f"{file}: there is no such baseline; `brokerlab baseline save` makes one")
     try:

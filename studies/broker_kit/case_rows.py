@@ -55,7 +55,7 @@ _OPERATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class KitCase:
-    """A case as its file has it."""
+    """A test case as its file states it: brokers, links, steps, and the notifications that clients must receive."""
 
     id: str
     brokers: tuple[str, ...]
@@ -67,7 +67,7 @@ class KitCase:
 
     @property
     def faulty(self) -> bool:
-        """True when brokers or links fail in it."""
+        """True when a step of the case makes a broker or a link fail."""
         return any(step["op"] in _FAULTS for step in self.steps)
 
 

@@ -26,12 +26,12 @@ _LAST_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a broker."""
+    """The way in which a broker's process ended."""
 
     code: int
-    """Exit code; negative: the signal that ended it."""
+    """Exit code; a negative number is that of the signal that ended the process."""
     last_line: str
-    """Its last words on standard error."""
+    """The last line that the process wrote to standard error."""
 
     def __str__(self) -> str:
         how = f"it ended with exit code {self.code}" if self.code >= 0 else f"it ended by signal {-self.code}"

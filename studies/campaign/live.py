@@ -39,7 +39,7 @@ class _Seen:
 
 
 class CampaignPages:
-    """The pages of one campaign. Answers come from the latest look, so nobody waits for one."""
+    """The pages of one campaign. They show its directory as it was read last, so that no request waits for reading."""
 
     def __init__(self, directory: CampaignDirectory) -> None:
         self.versions = Versions()

@@ -90,7 +90,8 @@ class CellLine(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     result: CampaignResult
     further: list[CampaignResult] | msgspec.UnsetType = msgspec.UNSET
-    """The results of the attempts that do not count, in order; not set for a single attempt."""
+    """The results of the other attempts at the cell, in order, which no figure includes; not set for a single
+    attempt."""
 
 
 class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def stale_lines(claims: Claims, recorded: Recorded) -> Iterator[str]:
-    """The number of stale records, and a line for each reason with the claims that it is given for."""
+    """Lines for people: the number of stale records, then each reason with the claims that are stale for it."""
     by_reason: dict[str, list[str]] = {}
     for found in stale(recorded.claims, plan_experiments(claims.measurable, None)):
         by_reason.setdefault(found.reason, []).append(found.claim)

@@ -26,7 +26,7 @@ from studies.reproduction.shipped_runs import given
 
 FILE = FILES[0].parent / "recorded.json"
 _SEVERAL = "several"
-"""Stands for the digest of a program where runs of one scenario are of several."""
+"""Stands for the digest of the code where several versions of it ran one scenario."""
 
 
 class RecordedScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     verdict: ClaimVerdict
     seeds: int
-    """Runs behind the verdict."""
+    """Number of runs behind the verdict."""
     parts: tuple[RecordedPart | None, ...] = ()
     """Estimates of the claim's parts; none in records of versions that kept verdicts alone."""
     checked: int = 0
@@ -67,14 +67,14 @@ class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     size: str = ""
     """Size of the runs."""
     smaller: str = ""
-    """Extents in which they are smaller than the paper's experiment."""
+    """Extents in which the runs are smaller than the paper's experiment; empty where they are in none."""
     scenario: str = ""
     """Digests of the scenarios and recipes, with a space between; empty in records of versions without it."""
     program: str = ""
-    """Digests of the code that ran them, likewise."""
+    """Digests of the code that ran the scenarios, with a space between; empty in records of versions without it."""
     given: str = ""
-    """Digest of what short runs of the scenarios gave then (`shipped_runs`); empty where the code was of several
-    versions, or these digests were not there."""
+    """Digest of the results of short runs of the scenarios by the same code (`shipped_runs`); empty where several
+    versions of the code ran them, or such results were not recorded."""
 
     def judged(self, claim: Claim) -> JudgedClaim:
         """The judgement on these numbers by the rules of today. Without numbers the verdict is the recorded one."""

@@ -17,9 +17,9 @@ from topology.model import Broker, Delays, MeshLinks, Overlay, check_broker
 from topology.paths import all_pairs, path_delays
 
 ASYMMETRY = 0.01
-"""The two directions of a pair may differ by this share of the longer before they are reported."""
+"""Share of the longer delay by which the two directions of a pair may differ without being reported."""
 TRIANGLE_TOLERANCE = 1e-9
-"""A detour must be faster by this share of the direct delay, because less is rounding."""
+"""Share of the direct delay by which a detour must be faster to count, because a smaller difference is rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class WideArea:
-    """Delays of the network in addition to light in fibre along the great circle."""
+    """Model of a wide-area network's delays: what comes on top of light's time in fibre along the great circle."""
 
     inflation: float = 2.5
     """Mean ratio of a path's length to the great circle's."""

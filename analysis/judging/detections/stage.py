@@ -41,7 +41,7 @@ from analysis.tables.partitions import PartWriter
 from analysis.tables.totals import Rows
 
 ROUNDING = 2
-"""Nanoseconds by which the difference of two rounded stamps and a rounded window may be wrong, at most."""
+"""Largest error, in nanoseconds, of comparing the difference of two rounded stamps with a rounded window."""
 
 Lifetimes = Mapping[int, ComposedLifetime]
 """The lifetimes of a composite subscription, by their numbers in the variant's history."""

@@ -118,7 +118,8 @@ class Evidence:
     def waited(
         self, judged: JudgedPublication, outcome: PublicationOutcome, broker: BrokerId, begin: int, end: int
     ) -> bool:
-        """True when a copy on its way to the client may have waited at a broker all the time, which is explained."""
+        """True if a copy on its way to the client may have waited at a broker from `begin` to `end`, so that the time
+        is explained."""
         ends = judged.origin, outcome.broker
         return self.backlogs.lasted(
             broker, begin, end, lambda element: self.ways.passing(*ends, element) > Passing.NEVER
@@ -146,9 +147,12 @@ class Evidence:
     def may_have_struck(
         self, judged: JudgedPublication, outcome: PublicationOutcome, least: Passing = Passing.USUAL
     ) -> bool:
-        """True when an outage may have cost a publication, whatever was recorded of it: one of an element that
-        publications between these brokers pass with this certainty at least, or one that a copy was sent to or dropped
-        for. A link passes nothing while either of its directions is down, because its streams need both."""
+        """True if some outage may have lost a publication on its way to the client, whatever was logged of it.
+
+        The outage struck a broker or link that publications between the two brokers pass with at least the certainty
+        `least`, or for which a copy was sent or dropped. A link passes nothing while either of its directions is down,
+        because a stream needs both.
+        """
         ends = judged.origin, outcome.broker
         return any(
             self.ways.passing(*ends, element) >= least or any(step.is_towards(element) for step in judged.steps)
@@ -157,16 +161,18 @@ class Evidence:
         )
 
     def may_have_struck_last(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
-        """True when an outage of the subscriber's broker, of one of its neighbours or of a link of its own may have
-        cost a publication, in either direction, because streams need both: all others cost nothing once a publication
-        has come so far."""
+        """True if an outage may have lost a publication on its last hop or at the subscriber's broker.
+
+        The outage struck the subscriber's broker, one of its neighbours, or one of its links in either direction,
+        because a stream needs both. No other outage can lose a publication that has come so far.
+        """
         broker = outcome.broker
         near = set() if broker is None else {broker, *self.ways.overlay.neighbours(broker)}
         ends = ((outage.ends or (outage.element,)) for outage in self._during(judged))
         return any(broker is None or broker in end or (len(end) == 1 and end[0] in near) for end in ends)
 
     def _during(self, judged: JudgedPublication) -> Iterator[LossyOutage]:
-        """The outages that lasted while a publication may have been in flight, or whose recovery did."""
+        """The outages that lasted, recovery included, while a publication may have been in flight."""
         published = judged.published or 0
         until = max(published, judged.seen_last) + self.settling.within
         return (outage for outage in self.losses if outage.begin <= until and published <= outage.recovered)

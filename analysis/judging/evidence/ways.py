@@ -31,11 +31,11 @@ Ends = tuple[BrokerId, BrokerId]
 Elements = frozenset[str]
 
 _MOST_WAYS = 64
-"""Different ways between two brokers that are kept; more add no element worth knowing."""
+"""Number of different ways between two brokers that are kept; further ways hardly add an element."""
 
 
 class Passing(IntEnum):
-    """The certainty with which publications between two brokers pass an element."""
+    """The certainty with which publications from one broker to another pass an element, which is a broker or a link."""
 
     NEVER = 0
     IMAGINABLE = 1
@@ -50,9 +50,9 @@ class Way(msgspec.Struct, frozen=True):
     origin: BrokerId
     """The publisher's broker."""
     target: BrokerId
-    """The subscriber's."""
+    """The subscriber's broker."""
     path: tuple[BrokerId, ...]
-    """From the one to the other."""
+    """The brokers from the origin to the target, both included."""
 
     @classmethod
     def of(cls, variant: int, path: tuple[BrokerId, ...]) -> Self:

@@ -29,12 +29,12 @@ Sessions = Mapping[Session, Sequence[Outage]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returning:
-    """The times that one variant's clients and brokers have to return. Nanoseconds."""
+    """The time that one variant's clients and links have to return after a fault, in nanoseconds."""
 
     within: int
-    """From the heal of a broker to the return of a session with it, or of a link."""
+    """The time from the end of a broker's fault until its sessions and links must be back."""
     settled: int
-    """From there until a subscription has settled."""
+    """The time from the return of a session until its subscriptions must have settled."""
     struck: Mapping[str, Intervals]
     """Times of faults and recovery, as in `History.struck`."""
     elements: SessionElements = field(default_factory=lambda: SessionElements(()))

@@ -22,10 +22,10 @@ class Status(IntEnum):
     NOT_YET = 1
     WITHDRAWN = 2
     IN_FLIGHT = 3
-    """An operation of the client had not settled."""
+    """A subscription or withdrawal of the client had not settled."""
     DOUBTFUL = 4
-    """It stood, and a fault of the client's own broker, of its session, or of all ways to it may have cost it the
-    publication."""
+    """The subscription held, but the client may have lost the publication by a fault of its broker, of its session, or
+    of all ways to it."""
     SETTLED = 5
 
 
@@ -52,7 +52,7 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Standing(msgspec.Struct, frozen=True, gc=False):
-    """A lifetime as it is judged. `FOREVER` stands for never."""
+    """The lifetime of a subscription or advertisement as it is judged. Times are nanoseconds; `FOREVER` means never."""
 
     number: int
     client: str
@@ -71,10 +71,10 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     """The earliest time at which a broker may have compared a publication with it."""
     since: int = -FOREVER
     until: int = FOREVER
-    """The times between which publications are judged by it: those of its client's stay at the broker."""
+    """The times between which publications are judged by this lifetime: those of its client's stay at the broker."""
 
     def concerns(self, published: int) -> bool:
-        """True when a publication of this time is judged by it."""
+        """True if a publication of this time is judged by this lifetime."""
         return self.since <= published < self.until
 
     def status(self, published: int, matched: int, in_flight_until: int) -> Status:
@@ -101,7 +101,10 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
         return status
 
     def certainly_holds(self, published: int, in_flight_until: int) -> bool:
-        """True when it had settled and was not withdrawn, whatever failed meanwhile."""
+        """True if the subscription had settled before a publication and was not withdrawn while that was in flight.
+
+        Faults are not considered.
+        """
         return self.settled <= published and in_flight_until <= self.withdrawn
 
     def announced_before(self, cut: Intervals, published: int) -> int:
@@ -111,7 +114,8 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
         return next(covering, FOREVER)
 
     def due(self, cut: Intervals, published: int, in_flight_until: int) -> bool:
-        """True when nothing excuses the loss of a publication that comes after the subscription's start."""
+        """True if no fault, and no withdrawal, excuses the loss of a publication that comes after the subscription's
+        start."""
         waiting = cut.settled(published, in_flight_until)
         undisturbed = not self.outages.overlaps(published, waiting)
         return undisturbed and waiting <= self.withdrawn and in_flight_until < cut.unending

@@ -21,7 +21,10 @@ def busiest_share(loads: Sequence[BrokerLoad]) -> float:
 
 
 def busiest_brokers(loads: Sequence[BrokerLoad]) -> list[str]:
-    """The brokers of all maps, in one order: the greatest load in the run phase, of any variant, first."""
+    """The brokers that all load maps show, in the same order: those with the greatest load in any variant first.
+
+    Only the load in the run phase counts, and at most `BROKERS_SHOWN` brokers are returned.
+    """
     totals: defaultdict[tuple[str, str], float] = defaultdict(float)
     for row in loads:
         if row.second >= 0:

@@ -49,7 +49,7 @@ class SeenSite:
 
     @property
     def slow(self) -> bool:
-        """True where clients that read at a rate left something unread, or it was dropped for them."""
+        """True if the site's clients read at a limited rate, and notifications stayed unread or were dropped."""
         return self.site.reads > 0 and self.unread + self.dropped > 0
 
     @property

@@ -30,7 +30,8 @@ class ChannelizationOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_u
 
     @property
     def promises(self) -> Promises:
-        """Publications of one publisher take the trees of different channels, so no order is promised."""
+        """The promises of the protocol: no order, because publications of one publisher take the trees of several
+        channels."""
         return Promises()
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:

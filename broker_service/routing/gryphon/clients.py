@@ -113,7 +113,7 @@ class Clients:
         return [Deliver(tuple(dict.fromkeys(clients)), message, position)]
 
     def follows_from(self, vector: Vector) -> bool:
-        """True when a vector has the start of some subscription of a client here."""
+        """True when a subscription of one of this broker's clients starts at the vector's time or before."""
         first = self.subscriptions.first_start
         return first is not None and first <= vector.get(self._leaf, 0)
 
@@ -126,7 +126,11 @@ class Clients:
         return [AnnounceLoss(tuple(clients), position, lost.end)] if clients else []
 
     def announce_starts(self, settled: VirtualTime) -> list[Action]:
-        """Notifies clients of the starts up to a time that all brokers have which can be reached."""
+        """Notifies clients that their subscriptions have started, of all that start at the virtual time `settled` or
+        before.
+
+        All reachable brokers have come to that time.
+        """
         return [AnnounceStart(interest.client, interest.id) for interest in self.awaited.take(settled)]
 
     def observe(self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]) -> None:
@@ -153,25 +157,25 @@ class Clients:
 
 
 class AwaitedStarts:
-    """The virtual start times of subscriptions whose start has not been announced."""
+    """The virtual start times of subscriptions whose start has not been announced to their clients."""
 
     def __init__(self) -> None:
         self._times: dict[Interest, VirtualTime] = {}
         self._new: set[VirtualTime] = set()
 
     def add(self, subscription: Interest, time: VirtualTime) -> None:
-        """A subscription was made that starts at this time."""
+        """Adds a new subscription, which starts at this time."""
         self._times[subscription] = time
         self._new.add(time)
 
     def take_new_times(self) -> list[VirtualTime]:
-        """The start times of the subscriptions that were made since this was asked last, in ascending order."""
+        """The start times of all subscriptions added since the last call, in ascending order."""
         times = sorted(self._new)
         self._new.clear()
         return times
 
     def discard(self, subscription: Interest) -> None:
-        """A subscription was withdrawn."""
+        """Removes a subscription, because it was withdrawn."""
         self._times.pop(subscription, None)
 
     def take(self, reached: VirtualTime) -> list[Interest]:

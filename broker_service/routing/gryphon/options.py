@@ -64,7 +64,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     """Publications that a publishers' broker keeps, in bytes; beyond, its publishers wait. Half of it at most is for
     brokers out of reach (`streams.debts`)."""
     cache_bytes: int = 8 << 20
-    """Publications on their way that a broker keeps, in bytes, to answer requests."""
+    """Bytes of recent publications that a broker keeps, so that it can send them again when another broker asks."""
     reorder_bytes: int = 16 << 20
     """Publications of one stream that a broker holds back for its clients, in bytes."""
     recognised: int = MOST_IN_DOUBT

@@ -28,7 +28,7 @@ class ProbedDirection(msgspec.Struct, frozen=True, kw_only=True):
     on this host."""
     addresses: tuple[str, str]
     delay: float
-    """Seconds in which a packet certainly crosses the link while no frame queues."""
+    """Upper bound, in seconds, of the time that a packet takes across the link while no frame queues."""
     rate: float | None = None
     """Bits per second."""
     train: int = 0

@@ -24,8 +24,9 @@ from emulation.network.relay.shaping import standard_quantiles
 from topology.link_properties import LinkProperties
 
 DELAY_FLOOR = 0.3e-3
-"""Seconds."""
+"""Least tolerance of a delay, in seconds."""
 DELAY_SHARE = 0.02
+"""Least tolerance of a delay, as a share of the delay asked for."""
 RATE_SHARE = 0.03
 LOSS_CONFIDENCE = 0.99
 SPREAD_ALARM = 0.01

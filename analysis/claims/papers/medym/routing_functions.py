@@ -71,8 +71,10 @@ def decision_times(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def tree_quality(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """NRU of MST, CloseMST and BalancedMST, each for short and for long lists. `recipe.arguments` are the numbers of
-    short and of long lists, and the overload threshold."""
+    """Normalised resource usage (NRU) of MST, CloseMST and BalancedMST, each for short and for long destination lists.
+
+    `recipe.arguments` are the number of short lists, the number of long lists, and the overload threshold.
+    """
     network, lists = _drawn(run, recipe)
     threshold = recipe.arguments[2]
     distances = Distances(network.latencies)

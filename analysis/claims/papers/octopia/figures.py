@@ -41,4 +41,4 @@ QUANTITIES: Mapping[str, Quantity] = {
     "matching delay": _time("matching delay", matching_times),
     "path selection": _time("path-selection time", selection_times),
 }
-"""Quantities by the names that figures use."""
+"""The measured quantities, by the names that the claims on figures use."""

@@ -177,7 +177,8 @@ class Parties:
         return (broker for broker, leaf in self._view.peers.items() if leaf == party.node)
 
     def target(self, party: Party, former: BrokerId = "") -> BrokerId:
-        """The broker of a party to send to, another one than a former if possible; empty when none can be reached."""
+        """The broker to which messages for a party are sent: not `former` if there is another; empty when none can be
+        reached."""
         exchange = self._exchanges[party]
         if exchange.target and not former and self._is_up(exchange.target):
             return exchange.target
@@ -199,7 +200,7 @@ class Parties:
         return [send(target, news), SetTimer(party, wait, awaited=True)]
 
     def owe(self, party: Party, needed: Vector) -> list[Action]:
-        """Offers to a party what it lacks; ends the exchange when it cannot be reached."""
+        """Offers a party what it lacks. Suspends the exchange when none of its brokers can be reached."""
         target = self.target(party)
         if not target:
             self._exchanges.suspend(party)
@@ -208,7 +209,10 @@ class Parties:
         return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
 
     def repeat(self, party: Party) -> list[Action]:
-        """Offers again, to another broker if there is one. Ends the exchange without actions when none is in reach."""
+        """Offers a party again what it lacks, through another of its brokers if possible.
+
+        Suspends the exchange and returns no actions when none of its brokers can be reached.
+        """
         exchange = self._exchanges[party]
         target = self.target(party, exchange.target)
         if not target:

@@ -38,7 +38,7 @@ class Repairs:
         """Versions of the states that each neighbour was sent lately."""
 
     def wait_to_ask(self, neighbour: int) -> float:
-        """Seconds until a neighbour may be asked; 0 takes note that it is asked now."""
+        """Seconds until a neighbour may be asked again; 0 if it may be asked now, which is then recorded as done."""
         now = self._now()
         wait = self._asked.get(neighbour, -ASK_AFTER) + ASK_AFTER - now
         if wait > 0:

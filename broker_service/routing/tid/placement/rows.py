@@ -30,23 +30,24 @@ class UnitRow:
     unit: CompositeUnit
     epoch: int
     path: tuple[Home, ...]
-    """The brokers that it has been at before, its home first, each with its incarnation; empty at the home."""
+    """The brokers, each with its incarnation, that the unit visited before this one, its home first; empty at the
+    home."""
     move: int = 0
     """The latest move in this epoch that is known here."""
     wanted: tuple[TreeId, ...] = ()
-    """Trees whose statistics are asked for on its behalf: at its home, and at its join point."""
+    """Trees whose statistics the unit's home and its join point have asked for."""
     next_hop: BrokerId | None = None
     """The neighbour towards the join point; None at the join point, and at a broker that has returned the unit."""
     sent: Message | None = None
-    """The message that took it to the next hop."""
+    """The message that carried the unit to the next hop."""
     former: dict[BrokerId, None] = field(default_factory=dict)
     """Neighbours that have returned the unit, and may still send detections."""
     detecting: bool = False
-    """True where it is detected."""
+    """True at a broker that detects the unit."""
     overlap: Overlap | None = None
-    """The rest of its time at a former join point; None elsewhere."""
+    """At a former join point, the time for which it still detects the unit; None elsewhere."""
     former_place: BrokerId | None = None
-    """The join point before this one, at a join point that the unit has moved to."""
+    """At a join point that the unit has moved to, the join point before it."""
     joined_at: float = 0.0
     """Seconds at which this broker became the join point."""
     trees: dict[TreeId, bool] = field(default_factory=dict)

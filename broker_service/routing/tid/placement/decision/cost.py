@@ -52,17 +52,17 @@ class Surroundings:
         return self.times if broker == self.broker else self.neighbours.get(broker, self.times)
 
     def output_to(self, neighbour: BrokerId | None) -> float:
-        """T_out of the link to a neighbour; 0 for a client of this broker."""
+        """Output time T_out of the link to a neighbour, in seconds; 0 for a client of this broker."""
         return 0.0 if neighbour is None else self.outputs.get(neighbour, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class TotalCost:
-    """TRC of a join at one place."""
+    """Total routing cost (TRC) of a join at one broker."""
 
     place: BrokerId
     by_broker: Mapping[BrokerId, float]
-    """RC of each broker that takes part."""
+    """Routing cost (RC) of each broker that takes part."""
 
     @property
     def total(self) -> float:
