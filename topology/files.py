@@ -215,7 +215,7 @@ def _check_elements(content: bytes) -> None:
         for reference in _REFERENCES.get(element.rpartition(":")[2], ()):
             if reference not in attributes:
                 line = parser.CurrentLineNumber
-                raise OverlayError(f"not valid GraphML: line {line}: an element {element} without {reference}")
+                raise OverlayError(f"not valid GraphML: line {line}: {element} needs the attribute {reference!r}")
 
     def refuse(*_: object) -> None:
         raise OverlayError("GraphML with a document type or entities is refused; remove the declaration")
@@ -230,7 +230,7 @@ def _check_fields(link: str, names: Iterable[str], known: frozenset[str]) -> Non
     """Raises `OverlayError` for an unknown property, because a misspelt one would silently be missing."""
     for name in names:
         if name not in known:
-            raise OverlayError(f"{link}: there is no property {name!r}; use some of {', '.join(sorted(known))}")
+            raise OverlayError(f"{link}: there is no property {name!r}; the properties are {', '.join(sorted(known))}")
 
 
 def _order(data: Mapping[str, Any]) -> int:

@@ -43,7 +43,7 @@ def execute(name: str | None, broker: str, command: Sequence[str], environment: 
         _await_end(process, run)
         return _code(process.returncode)
     except OSError as error:
-        raise HostError(f"cannot enter the surroundings of {broker}: {error}") from error
+        raise HostError(f"cannot enter the namespaces of {broker} with nsenter, as root: {error}") from error
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -127,7 +127,8 @@ def _distances(file: Path) -> tuple[Sequence[str], Distances]:
     unknown = np.argwhere(np.isnan(numbers))
     if len(unknown):
         row, column = unknown[0]
-        raise BadInputError(f"{file}: the distance from {matrix.names[row]} to {matrix.names[column]} is missing")
+        source, target = matrix.names[row], matrix.names[column]
+        raise BadInputError(f"{file}: the distance from {source} to {target} is missing; give one for each pair")
     return matrix.names, Distances(numbers)
 
 

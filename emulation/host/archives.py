@@ -36,7 +36,8 @@ def _harmless(packed: tarfile.TarFile, archive: Path) -> Iterator[tarfile.TarInf
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
             raise HostError(
-                f"{archive}: {member.name} is not a plain file or directory of its own; nothing else is unpacked"
+                f"{archive}: {member.name} is a link, a device or a path that leads out of it; only plain files "
+                "and directories are unpacked"
             )
         member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
         member.mode &= 0o755

@@ -45,7 +45,7 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(self.groups) not in (0, GROUPS):
             raise ValueError(f"groups: {GROUPS} values or none, not {len(self.groups)}")
         if any(time < 0 for time in self.groups):
-            raise ValueError("groups: no time is below 0")
+            raise ValueError("groups: a time cannot be below 0")
 
     @classmethod
     def of(cls, times: Iterable[float]) -> Latency:
@@ -163,9 +163,9 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             if kind not in KIND_WORDS.values():
                 raise ValueError(f"work: there is no kind {kind!r}; there are {', '.join(KIND_WORDS.values())}")
             if time < 0:
-                raise ValueError(f"work: {kind}: no time is below 0")
+                raise ValueError(f"work: {kind}: a time cannot be below 0")
         if self.frame < 0:
-            raise ValueError("frame: no time is below 0")
+            raise ValueError("frame: a time cannot be below 0")
 
     @property
     def source(self) -> str:

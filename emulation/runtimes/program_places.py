@@ -32,6 +32,6 @@ def require_readable(places: Iterable[Path]) -> None:
         needed = stat.S_IROTH | stat.S_IXOTH if place.is_dir() else stat.S_IROTH
         if place.stat().st_mode & needed != needed:
             raise HostError(
-                f"routing.protocol: brokers are users of their own and may not read {place}, where the router's "
-                f"program is; allow it with `chmod -R o+rX {place}`"
+                f"routing.protocol: brokers run as other users, who may not read {place}, where the router's program "
+                f"is; allow it with `chmod -R o+rX {place}`"
             )

@@ -76,7 +76,7 @@ class Search(Section):
     def _ends_fit(self) -> Self:
         loads = self.loads
         if not 0 < loads.least < loads.most:
-            raise ValueError(f"from {self.least} to {self.most}: the least load is above 0 and below the most")
+            raise ValueError(f"from {self.least} to {self.most}: `from` must be more than 0 and less than `to`")
         return self
 
     @property

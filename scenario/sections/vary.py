@@ -57,7 +57,7 @@ def axes(vary: Mapping[str, Any], fields: Container[str]) -> list[list[Choice]]:
         choices = list(_joint(key, values, fields) if _sets_together(values, key, fields) else _single(key, values))
         for path in dict.fromkeys(path for choice in choices for path in choice.settings):
             if path.split(".")[0] in _FIXED:
-                raise ValueError(f"{path} cannot vary")
+                raise ValueError(f"{path} cannot vary; leave it out of `vary`")
             if path in owners:
                 raise ValueError(f"{path} varies in both {owners[path]} and {key}; leave one of them out")
             owners[path] = key

@@ -143,7 +143,7 @@ REPLACEMENTS = {
                             "a list `[first, second]`, or `{name: first, other: second}`"),
     "vary by a bad name": (("name: small", "vary: {seed: {a+b: 5}}\nname: small"), "s.yaml:1: vary: "
                            "seed: 'a+b' cannot be part of a variant's name: use letters, digits, _, . and -"),
-    "vary the name": (("name: small", "name: small\nvary: {name: [a, b]}"), "s.yaml:2: vary: name cannot vary"),
+    "vary the name": (("name: small", "name: small\nvary: {name: [a, b]}"), "s.yaml:2: vary: name cannot vary; leave it out of `vary`"),
     "twice": (("name: small", "name: small\nname: big"), "s.yaml:2: field 'name' appears twice; the first is on line 1"),
     "bad YAML": (("{join: 2s, run: 10s}", "{join: 2s, run: 10s"), "s.yaml:14: not valid YAML: "
                  "while parsing a flow mapping, did not find expected ',' or '}'"),
@@ -237,7 +237,7 @@ def test_an_override_replaces_what_would_vary(file: Path) -> None:
         ("name.x", "1", "--set name.x=1: name is the value 'small' and has no field 'x'"),
         ("topology", "{kind: line, brokers: x}", "--set topology={kind: line, brokers: x}: topology.brokers: "
          "must be a valid integer, not 'x'"),
-        ("vary", "{vary.seed: [1]}", "--set vary={vary.seed: [1]}: vary.seed cannot vary"),
+        ("vary", "{vary.seed: [1]}", "--set vary={vary.seed: [1]}: vary.seed cannot vary; leave it out of `vary`"),
         ("seed", "\t1", "--set seed=\t1: not valid YAML: a tab, and YAML is indented by spaces"),
         ("seed", "[1", "--set seed=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'"),
         ("a..b", "1", "--set a..b=1: 'a..b' is not a dotted path such as routing.publications"),

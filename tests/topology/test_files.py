@@ -140,8 +140,11 @@ DOCTYPE = "<!DOCTYPE graphml [<!ENTITY a 'a'>]>"
         (b'<?xml version="1.0" encoding="nosuch"?><graphml/>', "unknown encoding"),
         (f"{DOCTYPE}<graphml/>".encode(), "document type"),
         (f'<?xml version="1.0" encoding="utf-16"?>{DOCTYPE}<graphml/>'.encode("utf-16"), "document type"),
-        (graphml('<graph edgedefault="undirected"><node/></graph>'), "element node without id"),
-        (graphml('<graph edgedefault="undirected"><edge source="A"/></graph>'), "element edge without target"),
+        (graphml('<graph edgedefault="undirected"><node/></graph>'), "node needs the attribute 'id'"),
+        (
+            graphml('<graph edgedefault="undirected"><edge source="A"/></graph>'),
+            "edge needs the attribute 'target'",
+        ),
         (graphml('<graph edgedefault="undirected"><node id="A"><data key="x">nan</data></node></graph>'), "finite"),
         (edge('<data key="delay">inf</data>'), "link A - B|not inf"),
         (

@@ -35,7 +35,7 @@ class Mesh:
     def __post_init__(self) -> None:
         index = {broker.id: number for number, broker in enumerate(self.brokers)}
         if not index or len(index) < len(self.brokers):
-            raise OverlayError("a mesh needs at least one broker, and each of them once")
+            raise OverlayError("a mesh needs at least one broker, and no name may occur twice")
         for broker in self.brokers:
             check_broker(broker)
         if self.delays.shape != (len(index), len(index)):

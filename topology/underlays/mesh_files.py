@@ -156,7 +156,7 @@ def _check_names(names: list[str], rows: _Rows) -> None:
     if len(rows) < len(names):
         raise OverlayError(f"the row of {names[len(rows)]!r} is missing: {len(names)} columns, {len(rows)} rows")
     if len(rows) > len(names):
-        raise OverlayError(f"line {rows[len(names)][0]}: one row more than the {len(names)} columns")
+        raise OverlayError(f"line {rows[len(names)][0]}: more rows than the {len(names)} columns; each broker has both")
 
 
 def _numbers(line: int, cells: list[str], names: list[str]) -> list[float]:

@@ -105,9 +105,9 @@ class Churn(Section):
     @model_validator(mode="after")
     def _comes_back(self) -> Churn:
         if self.every <= 0:
-            raise ValueError("every must be more than 0")
+            raise ValueError("`every` must be more than 0")
         if self.away >= self.every:
-            raise ValueError(f"away ({self.away:g} s) must be less than every ({self.every:g} s)")
+            raise ValueError(f"`away` ({self.away:g} s) must be less than `every` ({self.every:g} s)")
         return self
 
 

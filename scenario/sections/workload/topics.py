@@ -101,8 +101,8 @@ class TopicsWorkload(WorkloadKind):
                 raise ValueError(f"subscriptions[{index}].topics: topic {last} is not one of the topics 1 to {topics}")
             if group.topics_each != "all" and group.topics_each > last - first + 1:
                 raise ValueError(
-                    f"subscriptions[{index}].topics_each: {group.topics_each} topics, but the group has "
-                    f"{last - first + 1}; `all` takes these"
+                    f"subscriptions[{index}].topics_each: {group.topics_each} topics, but the group has only "
+                    f"{last - first + 1}; write `all` for all of them"
                 )
         if (made := sum(group.subscribers for group in self.subscriptions)) > MOST_SUBSCRIPTIONS:
             raise ValueError(f"makes {made:,} subscriptions; there may be {MOST_SUBSCRIPTIONS:,}")

@@ -105,7 +105,7 @@ def _bounded(opened: AbstractContextManager[IO[bytes]]) -> bytes:
     with opened as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise ValueError(f"larger than {LARGEST_FILE >> 20} MiB")
+        raise ValueError(f"larger than {LARGEST_FILE >> 20} MiB, which is the most for one file")
     return content
 
 

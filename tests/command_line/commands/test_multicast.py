@@ -113,7 +113,7 @@ def test_mistakes_name_the_option(multicast: Multicast, options: tuple[str, ...]
 
 
 FILES = {
-    "A,B\n0,\n1,0\n": "the distance from A to B is missing",
+    "A,B\n0,\n1,0\n": "the distance from A to B is missing; give one for each pair",
     "A,B\n0,-1\n1,0\n": "line 2, column 'B': '-1' is not a number from 0",
     "ms,A,B\nA,0,1\n": "the row of 'B' is missing",
     "": "empty",

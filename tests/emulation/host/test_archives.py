@@ -46,7 +46,7 @@ def test_files_and_directories_are_unpacked_for_this_user(tmp_path: Path) -> Non
 )  # fmt: skip
 def test_what_is_not_plain_is_refused(tmp_path: Path, hostile: tarfile.TarInfo) -> None:
     archive = pack(tmp_path / "run.tar.gz", member("fine"), hostile)
-    with pytest.raises(HostError, match="is not a plain file or directory"):
+    with pytest.raises(HostError, match="is a link, a device or a path that leads out"):
         unpack_archive(archive, tmp_path / "here")
     assert not (tmp_path / "outside").exists()
 

@@ -87,9 +87,9 @@ def test_a_saved_calibration_is_the_same_again(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ('{"work": {"publsh": 5}}', "there is no kind 'publsh'"),
-        ('{"work": {"publish": -5}}', "work: publish: no time is below 0"),
+        ('{"work": {"publish": -5}}', "work: publish: a time cannot be below 0"),
         ('{"link": {"groups": [1, 2]}}', r"128 values or none, not 2 - at `\$.link`"),
-        ('{"frame": -1}', "frame: no time is below 0"),
+        ('{"frame": -1}', "frame: a time cannot be below 0"),
         ('{"hop": {}}', "unknown field `hop`"),
         ("{", "truncated"),
     ],

@@ -91,7 +91,7 @@ def test_a_field_that_is_set_does_not_vary_with_others(tmp_path: Path) -> None:
             "vary: {seed: [1, 2], scheme: {one: {seed: 3}}}\n",
             "s.yaml:6: vary: seed varies in both seed and scheme; leave one of them out",
         ),
-        ("vary: {scheme: {one: {name: x}}}\n", "s.yaml:6: vary: name cannot vary"),
+        ("vary: {scheme: {one: {name: x}}}\n", "s.yaml:6: vary: name cannot vary; leave it out of `vary`"),
         (
             "vary: {scheme: [1, 2]}\n",
             "s.yaml:6: vary.scheme: variant 1: scheme: unknown field 'scheme'; did you mean 'seed'?",

@@ -179,7 +179,8 @@ def test_a_workload_without_a_kind_has_quotes(tmp_path: Path) -> None:
             TOPICS,
             "topics: 1..4",
             "topics: 1..4, topics_each: 5",
-            "s.yaml:1: workload: subscriptions[0].topics_each: 5 topics, but the group has 4; `all` takes these",
+            "s.yaml:1: workload: subscriptions[0].topics_each: 5 topics, but the group has only 4; write `all` for "
+            "all of them",
         ),
         (
             TOPICS,
@@ -191,13 +192,13 @@ def test_a_workload_without_a_kind_has_quotes(tmp_path: Path) -> None:
             TOPICS,
             "away: 1s",
             "away: 2s",
-            "s.yaml:5: workload.subscriptions[0].churn: away (2 s) must be less than every (2 s)",
+            "s.yaml:5: workload.subscriptions[0].churn: `away` (2 s) must be less than `every` (2 s)",
         ),
         (
             TOPICS,
             "{every: 2s, away: 1s}",
             "{every: 0s}",
-            "s.yaml:5: workload.subscriptions[0].churn: every must be more than 0",
+            "s.yaml:5: workload.subscriptions[0].churn: `every` must be more than 0",
         ),
         (
             TOPICS,

@@ -231,7 +231,7 @@ def test_a_curve_that_is_not_monotone_is_named(tmp_path: Path) -> None:
     [
         (("search:", "description: |\n  none\nsearching:"), "unknown field 'searching'"),
         (("to: 200/s", "to: 200/min"), "write both in the same unit"),
-        (("to: 200/s", "to: 9/s"), "the least load is above 0 and below the most"),
+        (("to: 200/s", "to: 9/s"), "`from` must be more than 0 and less than `to`"),
         (("from: 10/s", "from: some"), "expected a load such as 5/s or 100, got 'some'"),
         (("publications.rate", "routing"), "search: workload.routing: 10/s"),
         (("raise: workload.publications.rate", "raise: routing.publications"), "varies as well; leave one of both"),

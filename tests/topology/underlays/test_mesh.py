@@ -71,7 +71,7 @@ def test_what_cannot_be_a_mesh(rows: list[list[float]], message: str) -> None:
 
 
 def test_brokers_come_once() -> None:
-    with pytest.raises(OverlayError, match="each of them once"):
+    with pytest.raises(OverlayError, match="no name may occur twice"):
         Mesh("m", (Broker("A"), Broker("A")), np.zeros((2, 2)))
 
 

@@ -64,7 +64,7 @@ def test_a_square_of_numbers_names_its_brokers_itself() -> None:
         ("rtt_ms,A,B\nA,0,-1\nB,1,0", "line 2, column 'B': '-1'"),
         ("rtt_ms,A,B\nA,0,inf\nB,1,0", "line 2, column 'B': 'inf'"),
         ("rtt_ms,A,B\nA,0,1", "the row of 'B' is missing"),
-        ("rtt_ms,A,B\nA,0,1\nB,1,0\nC,1,0", "line 4: one row more than the 2 columns"),
+        ("rtt_ms,A,B\nA,0,1\nB,1,0\nC,1,0", "line 4: more rows than the 2 columns"),
         ("rtt_ms,A,B\nA,0\nB,1,0", "line 2: 1 cells for 2 brokers"),
         ("rtt_ms,A,B\nB,0,1\nA,1,0", "line 2: begins with 'B'; rows follow the columns, so 'A' is due"),
         ("rtt_ms,A,A\nA,0,1\nA,1,0", "line 1: 'A' names two columns"),
