@@ -9,7 +9,7 @@ import msgspec
 
 from broker_service.core.composites import INTERNAL, Composites, UnitDetection, lost_detection
 from broker_service.core.contract import ContractError, objection
-from broker_service.core.endless_calls import EndlessCallError
+from broker_service.core.defects import FAILURES
 from broker_service.core.far_messages import FarMessages
 from broker_service.core.publisher_gate import PublisherGate
 from broker_service.core.router_timers import RouterTimers
@@ -179,7 +179,7 @@ class ActionExecutor:
         """A timer that the router set has run out."""
         try:
             self.perform(self.router.timer(key))
-        except (Exception, EndlessCallError) as error:
+        except FAILURES as error:
             raise self._defects.report(error, f"the timer {key!r}", "timer") from error
 
     def _announce_start(self, action: AnnounceStart) -> None:

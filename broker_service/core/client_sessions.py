@@ -19,7 +19,7 @@ from typing import Final
 from broker_service.core.actions import ActionExecutor
 from broker_service.core.composites import INTERNAL
 from broker_service.core.declaring import Declarations
-from broker_service.core.endless_calls import EndlessCallError
+from broker_service.core.defects import FAILURES
 from broker_service.core.session import Client, Session, SessionNames
 from broker_service.core.surroundings import Surroundings
 from broker_service.language import ContentError
@@ -120,7 +120,7 @@ class ClientSessions:
                         self.carry_out(session, request)
                 except RejectedError as error:
                     self._reject(session, request, error)
-            except (Exception, EndlessCallError) as error:
+            except FAILURES as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion, request.operation.name.lower()) from error
         if session.wake_at is None or session.handled - session.acknowledged >= ACKNOWLEDGED_AT_ONCE:

@@ -16,6 +16,9 @@ from broker_service.tracing.trace import Recorder
 from record.errors import BrokerDefectError
 from record.log import Event
 
+FAILURES = (Exception, EndlessCallError, SystemExit)
+"""Errors of a broker's own code; `sys.exit()` in a router is one, because it would end the program without a word."""
+
 
 class DefectReports:
     """The reports of one broker."""
@@ -40,7 +43,9 @@ class DefectReports:
         `occasion` names what the broker was asked for, with `{}` in place of `about`; `call` is the router's method."""
         return Handling(self, occasion, about, call)
 
-    def report(self, error: Exception | EndlessCallError, occasion: str, call: str = "") -> BrokerDefectError:
+    def report(
+        self, error: Exception | EndlessCallError | SystemExit, occasion: str, call: str = ""
+    ) -> BrokerDefectError:
         """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
         if isinstance(error, MemoryError):
             raise error  # a limit of the host, and not a mistake of the code that reached it
@@ -91,5 +96,5 @@ class Handling:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, (Exception, EndlessCallError)):
+        if isinstance(error, FAILURES):
             raise self._reports.report(error, self._occasion.format(self._about), self._call) from error

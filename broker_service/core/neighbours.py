@@ -7,8 +7,8 @@ from typing import Final
 
 from broker_service.config import Disturbance, LinkConfig
 from broker_service.core.actions import ActionExecutor
+from broker_service.core.defects import FAILURES
 from broker_service.core.disturber import Disturber
-from broker_service.core.endless_calls import EndlessCallError
 from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.surroundings import Surroundings
 from broker_service.links.overlay_link import OverlayLink
@@ -128,7 +128,7 @@ class Neighbours:
                 self._recorder.received(message, came, None, neighbour, arrived=arrived)
                 reason = str(error) if isinstance(error, NoRoomError) else f"malformed: {error}"
                 self._surroundings.report_dropped(message, reason)
-            except (Exception, EndlessCallError) as error:
+            except FAILURES as error:
                 occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
                 raise self._defects.report(error, occasion, "receive") from error
         far_messages.handled = None

@@ -68,7 +68,7 @@ def load(reference: str) -> Protocol:
         return _declared(importlib.import_module(module), name or _DECLARED, reference)
     except ProtocolError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ProtocolError(f"{reference}: {in_words(error, module.partition('.')[0])}") from error
 
 
@@ -104,7 +104,7 @@ def digest_of(place: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def in_words(error: Exception, module: str) -> str:
+def in_words(error: BaseException, module: str) -> str:
     """An error of an author's code: its kind, its text, and the innermost line of the module or package."""
     what = " ".join(f"{type(error).__name__}: {error}".split())
     place = f"{error.filename}:{error.lineno}" if isinstance(error, SyntaxError) else place_in(error, module)
@@ -137,7 +137,7 @@ def _loaded(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ProtocolError(f"{path} cannot be loaded: {in_words(error, name)}") from error
     return module

@@ -160,11 +160,11 @@ def read_options(reference: str, options: Mapping[str, Any]) -> ProtocolOptions:
         return msgspec.convert(dict(options), struct)
     except ValueError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise failed_planning(reference, "its options", error) from error
 
 
-def failed_planning(reference: str, occasion: str, error: Exception) -> ProtocolCodeError:
+def failed_planning(reference: str, occasion: str, error: BaseException) -> ProtocolCodeError:
     """The error for a protocol whose code failed before any broker ran."""
     module = protocol_named(reference).options.__module__.partition(".")[0]
     return ProtocolCodeError(f"protocol {reference} failed on {occasion}: {outside.in_words(error, module)}")

@@ -49,7 +49,7 @@ def prepared_by(
         _check(prepared, preparation)
     except ValueError as error:
         raise BadInputError(f"routing.protocol: {protocol} cannot prepare its brokers: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise failed_planning(protocol, "`prepare`", error) from error
     return prepared
 

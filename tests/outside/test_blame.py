@@ -85,6 +85,8 @@ NONE_RETURNED = "it returned None, and a list of actions is expected; is a `retu
         ("return () if message.header in self._seen else", "return 1 / 0 if message.header in self._seen else 1 / 0 or",
          "publish 'p1' from B1", "ZeroDivisionError: division by zero",
          ("return () if message.header", "receive")),
+        ("self._published += 1", "raise SystemExit(3)", "publish 'p1' of client 'P'", "SystemExit: 3",
+         ("self._published += 1", "publish")),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_line(
@@ -159,6 +161,8 @@ def test_calls_that_return_are_not_taken_for_one_endless_call(tmp_path: Path) ->
     [
         ("return {broker: b\"ready\" for broker in preparation.brokers}", "return 1 / 0",
          "failed on `prepare`: ZeroDivisionError: division by zero"),
+        ("return {broker: b\"ready\" for broker in preparation.brokers}", "raise SystemExit(3)",
+         "failed on `prepare`: SystemExit: 3"),
         ("return {broker: b\"ready\"", "return {broker: 'ready'",
          "failed on `prepare`: TypeError: it returned str for broker B1, and bytes are expected"),
         ("return {broker: b\"ready\" for broker in preparation.brokers}", "pass",

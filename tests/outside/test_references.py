@@ -89,6 +89,7 @@ def test_settings_of_ones_own_name_find_it(tmp_path: Path) -> None:
     [
         (None, "there is no file {path}; name a Python file, or a package with its `__init__.py`"),
         ("def f(:", "{path} cannot be loaded: SyntaxError: invalid syntax"),
+        ("raise SystemExit(3)", "{path} cannot be loaded: SystemExit: 3 ({path}:1, in <module>)"),
         ("\n1 / 0", "{path} cannot be loaded: ZeroDivisionError: division by zero ({path}:2, in <module>)"),
         ("x = 1", "{path} declares no PROTOCOL; write `PROTOCOL = Protocol(MyRouter, MyOptions)` at its top level"),
         ("PROTOCOL = 1", "{path}: PROTOCOL is of the type int, no `Protocol`"),
