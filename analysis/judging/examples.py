@@ -114,4 +114,5 @@ def _last_seen(judged: JudgedPublication, outcome: PublicationOutcome) -> str:
         if (seen := outcome.last_seen or "").startswith(WAY_UNKNOWN):
             return seen
         return f"{WAY_UNKNOWN}brokers logged a sample of publications without it"
-    return f"it arrived at {len(judged.reached)} broker(s), and never at the client; last {outcome.last_seen}"
+    brokers = "1 broker" if len(judged.reached) == 1 else f"{len(judged.reached)} brokers"
+    return f"it arrived at {brokers}, and never at the client; last {outcome.last_seen}"

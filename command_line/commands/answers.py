@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Protocol
 
 import msgspec
@@ -32,13 +33,18 @@ class InWords:
 
 
 class AsDocument:
-    """A JSON document on the standard output, and text on the standard error output."""
+    """A JSON document on the standard output, and text on the standard error output.
+
+    Whatever else prints until the command ends, such as `print` in a router, goes to the standard error output too, or it
+    would spoil the document.
+    """
 
     def __init__(self) -> None:
+        self._output, sys.stdout = sys.stdout, sys.stderr
         self.console = Console(highlight=False, stderr=True)
 
     def document(self, content: object) -> None:
-        typer.echo(msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1))
+        typer.echo(msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1), file=self._output)
 
 
 IN_WORDS = InWords()

@@ -22,7 +22,7 @@ from scenario.loading import load
 from scenario.model import AUTO
 from scenario.shipped import file_of
 from studies.exploration.confirmation import confirm
-from studies.exploration.directory import repeat_command, write_finding
+from studies.exploration.directory import case_command, repeat_command, scenario_of, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.findings import Finding
@@ -67,8 +67,8 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
     account = exploration.account
 
     def announce(finding: Finding) -> None:
-        file = write_finding(finding, directory)
-        for line in finding_lines(finding, file):
+        write_finding(finding, directory)
+        for line in finding_lines(finding, directory):
             console.print(line, markup=False, soft_wrap=True)
 
     exploration.on_finding = announce
@@ -103,16 +103,16 @@ def progress_line(account: Account, seconds: float) -> str:
     return f"{runs_in_words(account.runs)}, {pace:.1f} a second; {found}"
 
 
-def finding_lines(finding: Finding, file: Path) -> Iterator[str]:
+def finding_lines(finding: Finding, directory: Path) -> Iterator[str]:
     """A finding, when it is new."""
     yield f"{finding.name}: {finding.cause.in_words()}"
     for defect in finding.defects:
         yield f"  {defect.kind}: {defect.detail}"
     for moment in finding.moments:
         yield f"  {moment}"
-    yield f"  again: {repeat_command(file)}"
+    yield f"  again: {repeat_command(scenario_of(finding.name, directory))}"
     if finding.case:
-        yield f"  as a case: brokerlab conformance {file.with_name('case.json')}"
+        yield f"  as a case: {case_command(finding, directory)}"
 
 
 def closing_lines(exploration: Exploration, page: Path) -> Iterator[str]:
@@ -123,7 +123,8 @@ def closing_lines(exploration: Exploration, page: Path) -> Iterator[str]:
         yield f"  {finding.name}: {'; '.join(filter(None, (finding.cause.in_words(), finding.confirmed)))}"
     for kind, number in sorted(account.kinds.items()):
         yield f"  {kind}: in {runs_in_words(number)}"
-    yield "rarest behaviours:"
+    if account.seen:
+        yield "rarest behaviours:"
     for number, feature in rarest(account)[:_RAREST]:
         yield f"  {feature}: in {runs_in_words(number)}"
     yield f"page: {page}"

@@ -97,7 +97,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
         for example in variant.delivery.examples:
             if example.defect in OF_NO_PUBLICATION:
-                console.print(example.sentence, markup=False, soft_wrap=True, style="red")
+                _print_indented(console, example.sentence, "red")
         for line in _numbers(variant):
             _print_indented(console, line)
         for line in _defects(variant.delivery.examples):
@@ -175,10 +175,10 @@ def print_finding(console: Console, summary: Summary, run: Path) -> None:
         console.print(Text("Do not quote this difference: a verdict above says that the run did not hold."))
 
 
-def _print_indented(console: Console, line: str) -> None:
+def _print_indented(console: Console, line: str, style: str = "") -> None:
     """Prints a line, wrapped on a terminal and in one piece elsewhere."""
     if console.is_terminal:
-        console.print(Padding(Text(line), (0, 0, 0, 4)))
+        console.print(Padding(Text(line, style), (0, 0, 0, 4)))
     else:
         console.print(f"    {line}", markup=False, soft_wrap=True)
 

@@ -11,6 +11,7 @@ import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
 from command_line.options.shared import JsonOption, JunitOption, ScenarioArgument, answer, duration
+from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -74,9 +75,11 @@ def explore(
     from studies.exploration.exploration import Budget
 
     seconds = _SHORT if for_ is None and runs is None else None
+    if for_ is not None and not (seconds := duration("--for", for_)):
+        raise BadInputError(f"--for {for_}: leaves no time for a run; write a time such as 10min")
     request = ExplorationRequest(
         file=file,
-        budget=Budget(duration("--for", for_) if for_ is not None else seconds, runs),
+        budget=Budget(seconds, runs),
         seed=seed,
         protocol=protocol,
         workers=workers or len(os.sched_getaffinity(0)),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,8 +81,20 @@ SummaryOption = Annotated[
     typer.Option("--summary-md", metavar="FILE", help="Also write the verdicts as Markdown.", show_default=False),
 ]
 
+
+def _restore_output(context: typer.Context, json: bool) -> bool:
+    """Has the standard output, which a document has for itself, be as before when the command ends."""
+    context.call_on_close(partial(setattr, sys, "stdout", sys.stdout))
+    return json
+
+
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document; what is for people goes to the standard error output.")
+    bool,
+    typer.Option(
+        "--json",
+        callback=_restore_output,
+        help="Print one JSON document; what is for people goes to the standard error output.",
+    ),
 ]
 
 JunitOption = Annotated[

@@ -151,7 +151,8 @@ class VariantRun:
         counting = protocol_named(self._plan.scenario.routing.protocol).options.counting_tables
         self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within), counting)
         if found := len(self._record.remaining_state):
-            self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")
+            keeping = "1 broker keeps" if found == 1 else f"{found} brokers keep"
+            self._context.announce(f"{self._plan.name}: {keeping} routing state after all clients have left")
 
     def _outlast_former_sessions(self) -> None:
         """Lets the time pass after which brokers have ended the sessions of clients that left them without a word. The

@@ -8,6 +8,7 @@ from pathlib import Path
 from record.files import replace_file
 from scenario.model import Scenario
 from scenario.yaml_files.source import as_yaml
+from studies.conformance.protocols import rows_of
 from studies.exploration.findings import Finding
 
 
@@ -26,20 +27,26 @@ def case_of(name: str, directory: Path) -> Path:
     return directory / name / "case.json"
 
 
-def write_finding(finding: Finding, directory: Path) -> Path:
-    """Writes the scenario of a finding below a directory, shrunk and as found; returns the path of the former."""
+def write_finding(finding: Finding, directory: Path) -> None:
+    """Writes the scenario of a finding below a directory, shrunk and as found, and its case."""
     path = scenario_of(finding.name, directory)
     path.parent.mkdir(parents=True, exist_ok=True)
     _write(finding.found, found_of(finding.name, directory))
     _write(finding.scenario, path)
     if finding.case:
         replace_file(case_of(finding.name, directory), finding.case.encode())
-    return path
 
 
 def repeat_command(scenario: Path) -> str:
     """The command that repeats a finding."""
     return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", "simulated"])
+
+
+def case_command(finding: Finding, directory: Path) -> str:
+    """The command that runs a finding's conformance case on its protocol."""
+    row = next(iter(rows_of(finding.scenario.routing.protocol)))
+    case = case_of(finding.name, directory)
+    return shlex.join(["brokerlab", "conformance", str(case), "--protocol", row.selected_by])
 
 
 def _write(scenario: Scenario, path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scenario.model import Scenario
 from scenario.sections.brokers import Brokers
+from scenario.sections.faults import FaultItem
 from scenario.sections.units import DURATION
 from studies.exploration.draws import seconds
 from studies.exploration.judged_run import Defect
@@ -81,4 +82,15 @@ def moments_in_words(scenario: Scenario, moments: tuple[Moment, ...]) -> Iterato
             continue
         apart = DURATION.format(abs(at - near.at) / 1e9)
         when = "when" if at == near.at else f"{apart} {'before' if at < near.at else 'after'}"
-        yield f"{fault.verb} {when} {near.words}"
+        yield f"{fault.verb} of {targets_of(fault)} {when} {near.words}"
+
+
+def targets_of(fault: FaultItem) -> str:
+    """The brokers, links, sites or clients that a fault befalls."""
+    return _listed(fault.model_dump(mode="json", by_alias=True)[fault.verb])
+
+
+def _listed(named: object) -> str:
+    if isinstance(named, list | tuple):
+        return ", ".join(map(_listed, named))
+    return str(named)

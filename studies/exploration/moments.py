@@ -14,6 +14,8 @@ from record.log import EMULATOR, FAULT_CHANGES, Event, TraceRecord
 from studies.exploration.draws import magnitude, milliseconds
 
 _GAUGES = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG})
+_WAYS = {Event.SENT: "to", Event.RECEIVED: "from"}
+"""Records that are verbs of a sentence, and the preposition before the neighbour that they name."""
 _Name = tuple[str | None, ...]
 """Node, event, kind, label and peer of a record, and the kind of a fault that it names."""
 MOST_MOMENTS = 80
@@ -91,15 +93,10 @@ def _moment(record: TraceRecord, number: int, begin: int) -> Moment:
 
 def _words(record: TraceRecord, number: int) -> str:
     if record.node == EMULATOR:
-        return f"{record.event} {_ordinal(number)} {record.text} of {record.peer}"
-    return f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
-
-
-def _rest(record: TraceRecord) -> str:
-    words = " ".join(filter(None, (record.label, record.kind)))
-    direction = "from" if record.event == Event.RECEIVED else "to"
-    return f"{words} {direction} {record.peer}" if record.peer else words
-
-
-def _ordinal(number: int) -> str:
-    return "the first" if number == 1 else f"number {number},"
+        counted = f"the first {record.text}" if number == 1 else f"{record.text} number {number}"
+        return f"{record.event} {counted} of {record.peer}"
+    preposition = _WAYS.get(record.event)
+    verb = "logged" if preposition is None else record.event
+    what = " ".join(filter(None, (record.event if preposition is None else None, record.label, record.kind)))
+    counted = f"the first {what}" if number == 1 else f"{what} number {number}"
+    return f"{record.node} {verb} {counted}" + (f" {preposition or 'of'} {record.peer}" if record.peer else "")

@@ -120,6 +120,11 @@ def test_a_protocol_shows_its_failures_in_a_document(tmp_path: Path) -> None:
     assert "name 'sett' is not defined" in found["results"][-1]["defect"]
 
 
+def test_what_a_router_prints_does_not_spoil_a_document(tmp_path: Path) -> None:
+    protocol = written(tmp_path, "self._seen = set()", "self._seen = set(); print('{')")
+    assert document("protocol", "check", protocol)["results"]
+
+
 def test_topologies_are_in_documents() -> None:
     assert document("topology", "check", "line", "brokers=3") == {"source": "line", "findings": []}
     assert {"line", "ring"} <= document("topology", "kinds")["kinds"].keys()

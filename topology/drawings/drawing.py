@@ -62,10 +62,9 @@ def to_html(overlay: Overlay) -> str:
 
 def headline(overlay: Overlay, numbers: Metrics) -> str:
     """The line above the drawing."""
-    return (
-        f"{overlay.name}: {numbers.brokers} brokers, {numbers.links} links, mean degree {numbers.degree.mean:.3g}, "
-        f"diameter {numbers.diameter}"
-    )
+    brokers = "1 broker" if numbers.brokers == 1 else f"{numbers.brokers} brokers"
+    links = "1 link" if numbers.links == 1 else f"{numbers.links} links"
+    return f"{overlay.name}: {brokers}, {links}, mean degree {numbers.degree.mean:.3g}, diameter {numbers.diameter}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from analysis.report.offline_page import page_templates
 from record.files import REPORT, replace_file
 from scenario.model import Scenario
 from scenario.sections.units import DURATION
-from studies.exploration.directory import repeat_command, scenario_of
+from studies.exploration.directory import case_command, repeat_command, scenario_of
 from studies.exploration.exploration import Account
-from studies.exploration.findings import Finding
+from studies.exploration.findings import Finding, targets_of
 from studies.exploration.sentences import account_lines, rarest
 from topology.drawings.drawing import to_svg
 
@@ -46,6 +46,8 @@ class FindingView:
     left: int
     """Rows that are not shown."""
     again: str
+    case: str
+    """The command that runs it as a conformance case; empty where there is none."""
 
 
 def build_page(title: str, account: Account, seconds: float, directory: Path) -> Path:
@@ -74,6 +76,7 @@ def _view(finding: Finding, directory: Path) -> FindingView:
         schedule=[row for _, row in rows[:_MOST_ROWS]],
         left=max(0, len(rows) - _MOST_ROWS),
         again=repeat_command(scenario_of(finding.name, directory)),
+        case=case_command(finding, directory) if finding.case else "",
     )
 
 
@@ -81,11 +84,12 @@ def _schedule(scenario: Scenario) -> Iterator[tuple[float, ScheduleRow]]:
     """Faults and operations, with their times in seconds."""
     for fault in scenario.faults:
         fields = fault.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"at", "after"})
-        named = fields.pop(fault.verb)
+        del fields[fault.verb]
         if fault.at is not None:
             at = fault.at.seconds + (scenario.timeline.join if fault.at.phase == "run" else 0.0)
-            details = ", ".join(f"{name} {value}" for name, value in fields.items())
-            yield at, ScheduleRow(_shown(at), True, _listed(named), f"{fault.verb}{f' ({details})' if details else ''}")
+            details = ", ".join(f"{name} {_spaced(value)}" for name, value in fields.items())
+            what = f"{fault.verb} ({details})" if details else fault.verb
+            yield at, ScheduleRow(_shown(at), True, targets_of(fault), what)
     for item in scenario.workload.operations:
         yield (
             item.at,
@@ -94,10 +98,12 @@ def _schedule(scenario: Scenario) -> Iterator[tuple[float, ScheduleRow]]:
 
 
 def _shown(at: float) -> str:
-    return DURATION.format(float(f"{at:.9f}"))
+    return f"{at:,.9f}".rstrip("0").rstrip(".") + " s"
 
 
-def _listed(named: object) -> str:
-    if isinstance(named, list | tuple):
-        return ", ".join(_listed(each) for each in named)
-    return str(named)
+def _spaced(value: object) -> object:
+    """A duration in seconds, and everything else as it is."""
+    try:
+        return _shown(DURATION.parse(value))
+    except ValueError:
+        return value

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
 
 from command_line.commands.explore import ExplorationRequest, explore_around
+from command_line.program import app
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from scenario.loading import load
+from studies.exploration.directory import case_command
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Budget, Exploration
 from studies.exploration.judged_run import judging_room
@@ -38,9 +42,19 @@ def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
             assert "duplicated" in room.judged(load(tmp_path / "finding-1" / name)).kinds
     (case,) = ElementTree.parse(tmp_path / "junit.xml").iter("failure")
     assert case.get("message") == "duplicated, without a fault"
+    (finding,) = saved_account(tmp_path, str(tmp_path / "faulty.py"), 1).findings.values()
+    assert f"as a case: {case_command(finding, tmp_path)}" in (case.text or "")
+    command = shlex.split(case_command(finding, tmp_path))[1:]
+    assert CliRunner().invoke(app, command).exit_code == ExitCode.VIOLATED
     page = (tmp_path / "report" / "index.html").read_text()
     assert "finding-1" in page
     assert "<svg" in page
+
+
+def test_no_time_is_no_exploration(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["explore", str(LINE), "--for", "0", "--out", str(tmp_path)])
+    assert isinstance(result.exception, BadInputError)
+    assert "--for 0: leaves no time for a run" in str(result.exception)
 
 
 @pytest.mark.proof

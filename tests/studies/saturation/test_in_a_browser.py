@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_every_plot_is_drawn_and_nothing_is_cut_off(tmp_path: Path, browser: Browser) -> None:
-    page = build_page(summary_of(search(tmp_path).run(pretending(lambda cell: made_up(cell)))), tmp_path)
+    page = build_page(summary_of(search(tmp_path).run(pretending(made_up))), tmp_path)
     async with opened(browser, page.as_uri()) as shown:
         await shown.until("html[data-plots]")
         plots = "return [...document.querySelectorAll('.plot')].map(plot => !!plot.querySelector('.main-svg'));"

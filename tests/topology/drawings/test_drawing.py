@@ -52,6 +52,11 @@ def test_every_broker_and_every_link_is_on_it(graph: nx.Graph[str]) -> None:
         assert 0 < float(circle.get("cy", -1)) < height
 
 
+def test_one_broker_and_one_link_are_not_many() -> None:
+    assert "o: 2 brokers, 1 link, mean degree 1, diameter 1" in texts(drawn(shapes.line(2)))
+    assert any(text.startswith("o: 1 broker, 0 links, ") for text in texts(drawn(shapes.line(1))))
+
+
 def test_links_tell_their_properties() -> None:
     (link,) = elements(drawn(shapes.line(2)), "path", "link")
     assert [title.text for title in link] == ["B1 - B2\ndelay 5 ms, loss 1.00%, 10 Mbit/s"]
