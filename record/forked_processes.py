@@ -94,7 +94,7 @@ class ForkedProcesses(Generic[Result]):
     def receive(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
         """Waits for messages of running tasks, so long at most; an `Ended` is the last of a task.
 
-        Raises `WorkFailedError` where a process was killed.
+        Raises `WorkFailedError` where a process was killed; its task runs no more then.
         """
         for connection in wait(list(self._tasks), seconds):
             assert isinstance(connection, Connection)
@@ -102,8 +102,10 @@ class ForkedProcesses(Generic[Result]):
             try:
                 message = connection.recv()
             except (EOFError, ConnectionError):
-                process = self._processes[connection]
+                process = self._processes.pop(connection)
                 process.join()
+                del self._tasks[connection]
+                connection.close()
                 raise WorkFailedError(self._name_of(task), process.exitcode or 0) from None
             if isinstance(message, Ended):
                 del self._tasks[connection]

@@ -11,6 +11,7 @@ A loop within one call of a library in C, such as `sum(itertools.count())`, lets
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import threading
@@ -49,8 +50,8 @@ class _Watched:
 _watched: dict[int, _Watched] = {}
 _watching_process = 0
 """Process of which a thread looks. A forked process has no copy of that thread."""
-_ending = threading.Event()
-"""Set when the process is asked to end."""
+_allowed = math.inf
+"""Seconds that calls may take in this process."""
 
 
 def watch_calls(module: str) -> None:
@@ -62,13 +63,14 @@ def watch_calls(module: str) -> None:
         threading.Thread(target=_look_regularly, name="calls of routers", daemon=True).start()
 
 
-def end_calls_sooner() -> None:
-    """Has calls end after `LONGEST_AT_THE_END` seconds from now on, because the process is asked to end."""
-    _ending.set()
+def allow_calls(seconds: float) -> None:
+    """Has calls end after so many seconds from now on, where that is less than `LONGEST_CALL`."""
+    global _allowed  # noqa: PLW0603 - one thread looks for all brokers of a process
+    _allowed = seconds
 
 
 def _longest() -> float:
-    return LONGEST_AT_THE_END if _ending.is_set() else LONGEST_CALL
+    return min(_allowed, LONGEST_CALL)
 
 
 def _look_regularly() -> None:

@@ -28,7 +28,7 @@ import uvloop
 
 from broker_service.config import PROTOCOL_FOLDER, BrokerConfig, load
 from broker_service.core.broker import Broker
-from broker_service.core.endless_calls import end_calls_sooner
+from broker_service.core.endless_calls import LONGEST_AT_THE_END, allow_calls
 from broker_service.core.gauges import Gauges
 from broker_service.core.storage import FileStorage
 from broker_service.grpc_shell.control import Control
@@ -252,7 +252,7 @@ async def serve_until_stopped(config: BrokerConfig) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
-        signal.signal(number, lambda *_: end_calls_sooner())  # called within an endless loop, too
+        signal.signal(number, lambda *_: allow_calls(LONGEST_AT_THE_END))  # called within an endless loop, too
     server = BrokerServer(config)
     server.defect.add_done_callback(functools.partial(_exit_at_once, server))
     await server.start()

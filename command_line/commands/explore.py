@@ -66,6 +66,10 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
     exploration = _exploration(request, surroundings, directory)
     account = exploration.account
 
+    if account.runs:
+        before = f"{runs_in_words(account.runs)} with {findings_in_words(len(account.findings))}"
+        console.print(f"going on after {before}", markup=False)
+
     def announce(finding: Finding) -> None:
         write_finding(finding, directory)
         for line in finding_lines(finding, directory):

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field
 
 from record.callbacks import do_nothing
 from studies.exploration.findings import Cause, Finding
+from studies.exploration.judged_run import Kind
 from studies.exploration.mutation import Parent
 from studies.exploration.workers import Explored, Explorer, Reduced, Suspect, Workers, unshrunk
 
 FAMILY = 4
 """Runs of which the first is drawn anew, and the others are changes of a run that was drawn."""
+LONGEST_SHRINKING = 60.0
+"""Seconds for which findings are shrunk after the time is over. A usual one takes ten; one whose every try takes a
+router's endless loop takes minutes."""
 _LOOK_SECONDS = 0.2
 """Seconds between two looks at whether the user has interrupted."""
 
@@ -37,7 +41,8 @@ class Account:
 
     def add(self, explored: Explored) -> Iterable[Suspect]:
         """Takes note of a run. Returns what of it is to be shrunk: of each kind of defect the first, second, fourth,
-        eighth run and so on, so that a frequent one costs little and does not hide others of its kind for ever."""
+        eighth run and so on, so that a frequent one costs little and does not hide others of its kind for ever. Of runs
+        that end their process it is the first, because they cannot be shrunk and so do not tell their causes."""
         self.runs += 1
         self.processor += explored.processor
         self.refused += bool(explored.refused)
@@ -46,7 +51,7 @@ class Account:
         return [
             Suspect(explored.number, kind, explored.scenario, explored.defects)
             for kind in explored.kinds
-            if (number := self.kinds[kind]) & (number - 1) == 0
+            if (number := self.kinds[kind]) == 1 or (number & (number - 1) == 0 and kind != Kind.PROCESS_ENDED)
         ]
 
     def conclude(self, reduced: Reduced, cause: Cause) -> Finding | None:
@@ -96,9 +101,9 @@ class Exploration:
     """Suspects that wait to be shrunk, or are being shrunk."""
 
     def explore(self, at: Workers) -> None:
-        """Explores until the budget is used up, or the user asks to end. What waits to be shrunk is kept as it is then.
+        """Explores until the budget is used up and findings are shrunk, or until the user asks to end.
 
-        Raises `WorkFailedError` where a worker was killed.
+        What is not shrunk by then, or a minute after the time is over, is kept as it is.
         """
         try:
             self._explore(at)
@@ -118,7 +123,7 @@ class Exploration:
                 else:
                     at.begin(number, None if is_drawn(number) else self._latest)
                     number += 1
-            if not at.busy or self.asked_to_end():
+            if not at.busy or self.asked_to_end() or self._is_late:
                 return
             for ended in at.ended(_LOOK_SECONDS):
                 if isinstance(ended, Explored):
@@ -131,7 +136,7 @@ class Exploration:
             self.on_look(self.account)
 
     def _take(self, explored: Explored) -> None:
-        if is_drawn(explored.number) and not explored.refused:
+        if is_drawn(explored.number) and explored.moments:
             self._latest = Parent(explored.scenario, explored.moments)
         self._suspects += self.account.add(explored)
 
@@ -140,6 +145,11 @@ class Exploration:
         found = self.account.conclude(reduced, cause)
         if found is not None:
             self.on_finding(found)
+
+    @property
+    def _is_late(self) -> bool:
+        """True when not even shrinking goes on."""
+        return self.budget.seconds is not None and self.seconds >= self.budget.seconds + LONGEST_SHRINKING
 
     def _is_over(self, begun: int) -> bool:
         """True when no further run is to begin."""

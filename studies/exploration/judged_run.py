@@ -73,6 +73,8 @@ class Kind(StrEnum):
     """A message travelled over far more links than the overlay has brokers."""
     NO_VERDICT = "no verdict"
     """The simulator or the judge failed; the detail is the stack trace."""
+    PROCESS_ENDED = "process ended"
+    """The process that simulated the run was killed or ended by itself, twice; nearly always a router's code did it."""
 
 
 @dataclass(frozen=True, slots=True)

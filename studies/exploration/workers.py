@@ -14,20 +14,23 @@ from pathlib import Path
 from random import Random
 
 from analysis.tables.deliveries import Defect as Violation
+from broker_service.core.endless_calls import allow_calls
 from emulation.simulation.memory import rare_collections
 from record.errors import UserError
-from record.forked_processes import Ended, ForkedProcesses, forked
+from record.forked_processes import Ended, ForkedProcesses, WorkFailedError, forked
 from record.scratch import remove_stale_scratch, scratch_of_program
 from scenario.model import Scenario
 from studies.exploration.cases import failing_case
 from studies.exploration.coverage import features_of
 from studies.exploration.drawing import Drawing
 from studies.exploration.findings import moments_in_words
-from studies.exploration.judged_run import Defect, JudgingRoom
+from studies.exploration.judged_run import Defect, JudgingRoom, Kind
 from studies.exploration.moments import Moment, moments_of
 from studies.exploration.mutation import Mutation, Parent
 from studies.exploration.shrinking import Shrinking
 
+LONGEST_CALL = 5.0
+"""Seconds that a call of a router may take. Those of such small runs take a thousandth of it."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a scratch directory is made in it, with a name of its own
 """The file system in memory of Linux."""
 _ROOM = 1 << 30
@@ -99,8 +102,7 @@ class Explorer:
     def explored(self, number: int, room: JudgingRoom, parent: Parent | None = None) -> Explored:
         """Draws the run of this number, or changes its parent, runs and judges it."""
         began, random = time.process_time(), Random(f"{self._seed}:{number}")
-        changed = None if parent is None else Mutation(parent, self.surroundings, random).mutated()
-        scenario = changed or self._drawing.drawn(random)
+        scenario = self._scenario(parent, random)
         judged = room.judged(scenario)
         return Explored(
             number=number,
@@ -111,6 +113,22 @@ class Explorer:
             moments=moments_of(judged.records, judged.begin, random) if parent is None else (),
             processor=time.process_time() - began,
         )
+
+    def unfinished(self, number: int, parent: Parent | None, reason: str) -> Explored:
+        """The run of this number, which ended the process that simulated it."""
+        return Explored(
+            number=number,
+            scenario=self._scenario(parent, Random(f"{self._seed}:{number}")),
+            defects=(Defect(Kind.PROCESS_ENDED, reason),),
+            refused="",
+            features=frozenset(),
+            moments=(),
+            processor=0.0,
+        )
+
+    def _scenario(self, parent: Parent | None, random: Random) -> Scenario:
+        changed = None if parent is None else Mutation(parent, self.surroundings, random).mutated()
+        return changed or self._drawing.drawn(random)
 
     def reduced(self, suspect: Suspect, room: JudgingRoom) -> Reduced:
         """Shrinks a suspect. It stays as it is where its defect does not come again."""
@@ -148,6 +166,8 @@ class _Worker:
         """`directory` is for the files of runs."""
         self._explorer = explorer
         self._directory = directory
+        self.warm = True
+        """False for processes that begin with the run that they are given, so that whatever ends them is that run."""
 
     def __call__(self, number: int, connection: Connection) -> Explored | Reduced:
         request: Request = connection.recv()
@@ -158,9 +178,11 @@ class _Worker:
 
     @cached_property
     def _room(self) -> JudgingRoom:
-        """The room, in which a first run has loaded what is loaded late."""
+        """The room, in which a first run has loaded what is loaded late, where the process is warm."""
+        allow_calls(LONGEST_CALL)
         room = JudgingRoom(self._directory)
-        self._explorer.explored(-1, room)
+        if self.warm:
+            self._explorer.explored(-1, room)
         gc.collect()
         gc.freeze()
         return room
@@ -169,8 +191,14 @@ class _Worker:
 class Workers:
     """Processes that explore, and the numbers of the runs that they are at."""
 
-    def __init__(self, processes: ForkedProcesses[Explored | Reduced]) -> None:
+    def __init__(self, processes: ForkedProcesses[Explored | Reduced], worker: _Worker, explorer: Explorer) -> None:
         self._processes = processes
+        self._worker = worker
+        self._explorer = explorer
+        self._requests: dict[int, Request] = {}
+        """Requests that are worked at, by the numbers of their runs."""
+        self._again: set[int] = set()
+        """Runs that have ended a process once."""
 
     @property
     def idle(self) -> bool:
@@ -184,15 +212,38 @@ class Workers:
 
     def begin(self, number: int, request: Request) -> None:
         """Has an idle one begin the run of this number."""
+        self._requests[number] = request
         connection = self._processes.idle[-1]
         self._processes.begin(number)
         connection.send(request)
 
     def ended(self, seconds: float) -> Iterator[Explored | Reduced]:
-        """Whatever ends within this time. Raises `WorkFailedError` where a process was killed."""
-        for _, message in self._processes.receive(seconds):
-            assert isinstance(message, Ended)
-            yield message.taken()
+        """Whatever ends within this time. A run that ends its process is begun once more, because memory may have been
+        short, and has ended when it ends another one."""
+        try:
+            for number, message in self._processes.receive(seconds):
+                assert isinstance(message, Ended)
+                self._forget(number)
+                yield message.taken()
+        except WorkFailedError as error:
+            (number,) = self._requests.keys() - self._processes.running
+            yield from self._repeated(number, str(error))
+
+    def _repeated(self, number: int, reason: str) -> Iterator[Explored | Reduced]:
+        """Begins a run once more that has ended its process, in a new one."""
+        self._worker.warm = False
+        self._processes.start()
+        request = self._requests[number]
+        if number not in self._again:
+            self._again.add(number)
+            self.begin(number, request)
+            return
+        self._forget(number)
+        yield unshrunk(request) if isinstance(request, Suspect) else self._explorer.unfinished(number, request, reason)
+
+    def _forget(self, number: int) -> None:
+        del self._requests[number]
+        self._again.discard(number)
 
 
 @contextmanager
@@ -200,11 +251,10 @@ def workers(number: int, explorer: Explorer) -> Iterator[Workers]:
     """Processes, which are killed at the end of the block. Their files are in memory where there is room."""
     remove_stale_scratch(_MEMORY)
     parent = _MEMORY if _has_room(_MEMORY) else None
-    with (
-        scratch_of_program("explored", parent) as (directory, _),
-        forked(number, _Worker(explorer, directory), lambda run: f"explored run {run}") as processes,
-    ):
-        yield Workers(processes)
+    with scratch_of_program("explored", parent) as (directory, _):
+        worker = _Worker(explorer, directory)
+        with forked(number, worker, lambda run: f"explored run {run}") as processes:
+            yield Workers(processes, worker, explorer)
 
 
 def _has_room(directory: Path) -> bool:

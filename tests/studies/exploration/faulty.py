@@ -13,6 +13,7 @@ DEFECTS: Mapping[str, tuple[str, str]] = {
     "forgets for 100 links": ("in self._seen else", "in (self._seen if message.hops > 100 else ()) else"),
     "keeps subscriptions": ("        self._matching.remove((client, id))\n", ""),
     "notifies twice": ("Deliver(tuple(clients), message)", "*(2 * [Deliver(tuple(clients), message)])"),
+    "ends the process": ("self._published += 1", "__import__('os')._exit(3)"),
     "fails": ("self._published += 1", "self._published //= 0"),
 }
 """A text of the file and what stands in its place, by the name of the defect."""

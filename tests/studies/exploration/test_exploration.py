@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 from xml.etree import ElementTree
 
 import pytest
@@ -22,7 +23,7 @@ from studies.exploration.judged_run import judging_room
 from studies.exploration.mutation import Parent
 from studies.exploration.saved import saved_account
 from studies.exploration.surroundings import Shape, Surroundings
-from studies.exploration.workers import Explorer, workers
+from studies.exploration.workers import Explored, Explorer, Workers, workers
 from tests.studies.exploration.faulty import protocol_with
 
 LINE = Path("scenarios/line-3.yaml")
@@ -51,6 +52,44 @@ def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
     assert "<svg" in page
 
 
+def test_a_run_that_ends_its_process_is_a_finding(tmp_path: Path) -> None:
+    assert explore_around(request(protocol_with("ends the process", tmp_path), tmp_path)) is ExitCode.VIOLATED
+    (finding,) = saved_account(tmp_path, str(tmp_path / "faulty.py"), 1).findings.values()
+    assert [(defect.kind, defect.detail) for defect in finding.defects] == [
+        ("process ended", f"explored run {finding.number}: its process ended with code 3")
+    ]
+    assert any(item.verb == "publish" for item in finding.scenario.workload.operations)
+
+
+class EndlessShrinking:
+    """Workers of which one explores and is at the shrinking of what it found for ever."""
+
+    busy = True
+
+    def __init__(self, explored: Explored) -> None:
+        self._explored = [explored]
+        self.idle, self._looks = True, 0
+
+    def begin(self, number: int, request: object) -> None:
+        self.idle = False
+
+    def ended(self, seconds: float) -> list[Explored]:
+        self._looks += 1
+        assert self._looks < 10
+        ended, self._explored = self._explored, []
+        self.idle = bool(ended)
+        return ended
+
+
+def test_what_cannot_be_shrunk_in_time_is_kept_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studies.exploration.exploration.LONGEST_SHRINKING", 0.0)
+    explorer = Explorer(Drawing(Surroundings(Shape.TREE, "tid")), 1)
+    exploration = Exploration(explorer, Budget(seconds=1e-9))
+    exploration.explore(cast("Workers", EndlessShrinking(explorer.unfinished(0, None, "killed"))))
+    (finding,) = exploration.account.findings.values()
+    assert finding.scenario == finding.found
+
+
 def test_no_time_is_no_exploration(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["explore", str(LINE), "--for", "0", "--out", str(tmp_path)])
     assert isinstance(result.exception, BadInputError)
@@ -58,11 +97,12 @@ def test_no_time_is_no_exploration(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-def test_an_exploration_goes_on_where_it_ended(tmp_path: Path) -> None:
+def test_an_exploration_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     protocol = protocol_with("notifies twice", tmp_path)
     first = request(protocol, tmp_path)
     explore_around(first)
     explore_around(replace(first, budget=Budget(runs=9)))
+    assert "going on after 6 runs with 1 finding\n" in capsys.readouterr().out
     account = saved_account(tmp_path, str(protocol), first.seed)
     assert account.runs == 9
     assert len(account.findings) == 1
