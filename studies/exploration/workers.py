@@ -218,7 +218,7 @@ class Workers:
         connection.send(request)
 
     def ended(self, seconds: float) -> Iterator[Explored | Reduced]:
-        """Whatever ends within this time. A run that ends its process is begun once more, because memory may have been
+        """Results within this time. A run that ends its process is begun once more, because memory may have been
         short, and has ended when it ends another one."""
         try:
             for number, message in self._processes.receive(seconds):
