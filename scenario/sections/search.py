@@ -67,7 +67,7 @@ class Search(Section):
     """Conditions under which a load holds: `{p95: 200ms, delivery: correct}`."""
     seeds: Annotated[int, Field(strict=True, ge=1, le=MOST_SEEDS)] = 3
     """The number of seeds in which every load is tried, from the scenario's own on."""
-    share: Share = 1.0
+    share: Annotated[Share, Field(gt=0), WithJsonSchema(SHARE.schema() | {"exclusiveMinimum": 0})] = 1.0
     """The share of the seeds in which a load must hold."""
     within: Annotated[Share, Field(ge=0.001), WithJsonSchema(SHARE.schema() | {"minimum": 0.001})] = 0.05
     """The search ends when the least load that does not hold is at most this much above the highest that does."""

@@ -74,7 +74,7 @@ class SaturationResult(CellResult, frozen=True, kw_only=True):
         if self.undrained:
             yield "the drain phase was too short for what was on its way"
         if self.queues.grows:
-            yield f"queues grow: {self.queues.middle:.0f} messages waited in the middle, {self.queues.last:.0f} later"
+            yield f"queues grow: {self.queues.middle:,.0f} messages waited in the middle, {self.queues.last:,.0f} later"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

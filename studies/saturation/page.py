@@ -18,8 +18,8 @@ _BADGES = {LoadOutcome.HOLDS: "good", LoadOutcome.FAILS: "bad", LoadOutcome.NOT_
 _FIGURES = (
     ("mean_ms", "Mean delay", "mean delay, ms"),
     ("p95_ms", "95th percentile of the delay", "95% within, ms"),
-    ("queue", "Messages in output queues", "messages, mean over the last third of the run phase"),
-    ("messages", "Messages per publication", "messages between brokers for each publication"),
+    ("queue", "Messages in output queues, on average over the last third of the run phase", "messages"),
+    ("messages", "Messages between brokers for each publication", "messages"),
 )
 
 

@@ -19,14 +19,14 @@ STYLES = {LoadOutcome.HOLDS: "green", LoadOutcome.FAILS: "red", LoadOutcome.NOT_
 
 
 def conditions_in_words(holds_while: HoldsWhile, share: float, seeds: int) -> str:
-    """The conditions of holding: `deliveries are correct, p95 at most 0.2s, ... in all of 3 seeds`."""
-    given = holds_while.model_dump(mode="json", exclude_none=True, exclude={"delivery", "judged"})
-    parts = ["deliveries are correct"]
-    parts += [] if holds_while.judged is None else [f"{holds_while.judged:.4g} of the owed notifications is judged"]
-    parts += [f"{figure} is at most {most}" for figure, most in given.items()]
+    """The conditions of holding: `deliveries are correct, p95 is at most 200 ms, ... in all of 3 seeds`."""
+    delays = {figure: getattr(holds_while, figure) for figure in ("mean", "p50", "p95", "p99")}
+    parts, judged = ["deliveries are correct"], holds_while.judged
+    parts += [] if judged is None else [f"{100 * judged:.4g}% of the owed notifications is judged"]
+    parts += [f"{figure} is at most {1e3 * most:,.6g} ms" for figure, most in delays.items() if most is not None]
     parts += ["queues do not grow and are empty at the end"]
-    counted = f"{share:.4g} of {seeds} seeds" if share < 1 else f"all of {seeds} seeds" if seeds > 1 else "one seed"
-    return f"{', '.join(parts)}, in {counted}"
+    counted = "all" if share == 1 else f"{100 * share:.4g}%"
+    return f"{', '.join(parts)}, in {'one seed' if seeds == 1 else f'{counted} of {seeds} seeds'}"
 
 
 def title(summary: SaturationSummary) -> str:
@@ -42,7 +42,7 @@ def written(load: float, unit: str) -> str:
 def carries(capacity: Capacity, unit: str) -> str:
     """The highest load, as far as it is known."""
     if capacity.highest is None:
-        return "less than all that was tried"
+        return f"less than {written(capacity.points[0].load, unit)}"
     load = written(capacity.highest, unit)
     return load if capacity.least_failing is not None and not _ends_unjudged(capacity) else f"{load} at least"
 
@@ -129,7 +129,7 @@ def _figures(point: LoadPoint | None) -> tuple[str, str, str, str]:
 def _end(capacity: Capacity, unit: str) -> Text:
     point = capacity.end
     if point is None:
-        return Text("none was tried: the most of all holds")
+        return Text("none, because the search ends there")
     held = f" in {len(point.seeds) - point.held} of {len(point.seeds)} seeds" if len(point.seeds) > 1 else ""
     reason = f": {point.reason}" if point.reason else ""
     return Text(f"{written(point.load, unit)} {point.outcome}{held}{reason}", style=STYLES[point.outcome])

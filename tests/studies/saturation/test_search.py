@@ -15,13 +15,14 @@ from broker_service.routing.cbf.router import CbfRouter
 from record.errors import UserError
 from record.limits import LimitedFigure
 from scenario.loading import load_text
+from scenario.sections.search import HoldsWhile
 from studies.saturation.bisection import LoadOutcome
 from studies.saturation.capacity import LINKS_ONLY, Capacity, SaturationSummary
 from studies.saturation.cell import SaturationCell, SaturationResult
 from studies.saturation.page import render
 from studies.saturation.queues import QueueCourse
 from studies.saturation.search import SaturationSearch
-from studies.saturation.sentences import capacity_table, findings, title
+from studies.saturation.sentences import capacity_table, carries, conditions_in_words, findings, title
 from tests.studies.campaign.made_up import cell as campaign_cell
 from tests.studies.campaign.made_up import result as campaign_result
 
@@ -197,6 +198,16 @@ def test_variants_are_set_side_by_side(tmp_path: Path) -> None:
     assert capacity_table(summary).row_count == 2
 
 
+def test_conditions_and_the_ends_are_told_in_units(tmp_path: Path) -> None:
+    while_ = HoldsWhile.model_validate({"p95": "200ms", "mean": "1.5s", "judged": "95%"})
+    assert conditions_in_words(while_, 0.6, 3) == (
+        "deliveries are correct, 95% of the owed notifications is judged, mean is at most 1,500 ms, "
+        "p95 is at most 200 ms, queues do not grow and are empty at the end, in 60% of 3 seeds"
+    )
+    none, all_ = search(tmp_path).run(pretending(up_to({"fixed": 5.0, "dynamic": 500.0})))
+    assert (carries(none, "/s"), carries(all_, "/s")) == ("less than 10/s", "200/s at least")
+
+
 def test_equal_variants_are_not_ranked(tmp_path: Path) -> None:
     found = search(tmp_path).run(pretending(up_to({"fixed": 50.0, "dynamic": 50.0})))
     (sentence,) = findings(summary_of(found))
@@ -234,6 +245,7 @@ def test_a_curve_that_is_not_monotone_is_named(tmp_path: Path) -> None:
         (("to: 200/s", "to: 9/s"), "`from` must be more than 0 and less than `to`"),
         (("from: 10/s", "from: some"), "expected a load such as 5/s or 100, got 'some'"),
         (("publications.rate", "routing"), "search: workload.routing: 10/s"),
+        (("seeds: 1", "share: 0%"), "search.share: must be greater than 0"),
         (("raise: workload.publications.rate", "raise: routing.publications"), "varies as well; leave one of both"),
     ],
 )
