@@ -35,8 +35,8 @@ class InWords:
 class AsDocument:
     """A JSON document on the standard output, and text on the standard error output.
 
-    Whatever else prints until the command ends, such as `print` in a router, goes to the standard error output too, or it
-    would spoil the document.
+    Whatever else prints until the command ends, such as `print` in a router, goes to the standard error output too,
+    because it would spoil the document.
     """
 
     def __init__(self) -> None:
