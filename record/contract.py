@@ -37,7 +37,7 @@ class ForeignBrokers(msgspec.Struct, frozen=True, kw_only=True):
     system: str | msgspec.UnsetType = msgspec.UNSET
     """The deployed system whose servers they are, behind an adapter. Not set for any other brokers."""
     among_native: list[str] | msgspec.UnsetType = msgspec.UNSET
-    """Their names, where the other brokers of the overlay are brokerlab's. Not set where none is."""
+    """Names of these brokers, if other brokers of the overlay are brokerlab's; not set otherwise."""
 
     @property
     def answers(self) -> bool:

@@ -118,7 +118,7 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     promises: Promises = Promises()
     """The promises of its routing, by which deliveries are judged."""
     foreign: ForeignBrokers | msgspec.UnsetType = msgspec.UNSET
-    """Its brokers, where they are not brokerlab's own."""
+    """The variant's brokers that are not brokerlab's own; not set where all are."""
     protocol_code: ProtocolCode | msgspec.UnsetType = msgspec.UNSET
     """The code of its protocol; not set for one of brokerlab's own, and for a program."""
     keeps_order: bool | msgspec.UnsetType = msgspec.UNSET
@@ -224,7 +224,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int = 0
     """The number of CPUs that the emulator may use."""
     memory: int = 0
-    """Bytes."""
+    """Memory of the machine, in bytes."""
     processor: str = ""
     system: str = "unknown"
 

@@ -66,22 +66,22 @@ class NodeSums(msgspec.Struct):
 
 
 class Stolen(msgspec.Struct):
-    """The most of the contention and the unexplained of all notifications that the hypervisor can have stolen."""
+    """The part of the contention and the unexplained time of all notifications that the hypervisor can have stolen."""
 
     variant: int
     at_most: Sum = 0
-    """Nanoseconds."""
+    """Upper bound of the stolen time, in nanoseconds."""
 
 
 class BesideSlowReaders(msgspec.Struct):
-    """Notifications of clients that read whatever comes, of a broker while a slow reader's session at it was full."""
+    """Notifications of clients that read everything, at a broker where the session of a slow reader was full."""
 
     variant: int
     broker: str
     """Empty for all other notifications of the variant, to compare with."""
     notifications: Sum = 0
     unexplained: Sum = 0
-    """Nanoseconds."""
+    """Nanoseconds that nothing explains."""
 
 
 class Unknown(msgspec.Struct):

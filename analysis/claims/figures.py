@@ -42,7 +42,7 @@ class FigureRecipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """One figure of a paper, or one panel of it, and its data in a run."""
 
     figure: str
-    """Its name in the paper, such as `Figure 5(a)`."""
+    """Name of the figure in the paper, such as `Figure 5(a)`."""
     quantity: str
     """A name of `QUANTITIES` or of `CURVES`."""
     axis: str | int = VARIANT

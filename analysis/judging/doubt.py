@@ -13,7 +13,7 @@ class Doubt(StrEnum):
     """
 
     CUT_SHORT = "the run was interrupted while it was on its way"
-    """It is not judged then."""
+    """The run ended while the publication may have been in flight, so the delivery is not judged."""
     OWN_BROKER = "published at {origin}, which failed before it had accepted it"
     SESSION = "published while the session with {origin} was down or settling"
     SUBSCRIBER = "for clients of {broker} while {broker}, their session or every way there was down or settling"

@@ -42,7 +42,7 @@ class Duty(msgspec.Struct, array_like=True, gc=False):
     """A subscription by which a client must get a publication if the subscription has started by then."""
 
     subscription: int
-    """Its number in the history."""
+    """Number of the subscription in the variant's history."""
     withdrawn: int
     announced: int
     """The times of its withdrawal and of the latest announcement of its start that covers the publication; `FOREVER`

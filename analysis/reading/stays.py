@@ -109,7 +109,7 @@ class _Moved:
         }
 
     def note(self, record: TraceRecord) -> None:
-        """Takes note of the first or the second half of a move."""
+        """Records the first or the second half of a move."""
         host, goal, handover = record.peer or "", record.to or "", Handover(record.kind or Handover.UNANNOUNCED)
         begins = record.event is Event.FAULT
         if begins:

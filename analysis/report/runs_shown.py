@@ -23,7 +23,7 @@ class TraceShown:
     publications: int
     megabytes: float
     file: str
-    """Its name."""
+    """Name of the file."""
     address: str
 
 
@@ -34,13 +34,13 @@ class RunShown:
     label: str
     run_id: str
     facts: list[tuple[str, str]]
-    """Rows of its settings."""
+    """Rows of the run's settings, each a name and a value."""
     scenario: str
     """The resolved scenario, in YAML."""
     files: str
     """The run's directory, as links of the page begin."""
     traces: list[TraceShown]
-    """Its files of the worst journeys, as far as its report was written."""
+    """Files with the run's worst journeys; empty before its report was written."""
 
 
 @dataclass(frozen=True)

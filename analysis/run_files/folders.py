@@ -28,7 +28,7 @@ class LogFile:
 
     name: str
     size: int
-    """In bytes."""
+    """Size of the log in bytes."""
 
 
 class Folder(Protocol):

@@ -73,7 +73,7 @@ class Piece:
     """The lines of a file that begin in [start, end), in bytes."""
 
     file: str
-    """Its name in the folder of the logs."""
+    """Name of the file in the folder of the logs."""
     start: int
     end: int
 

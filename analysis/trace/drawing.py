@@ -23,7 +23,7 @@ class Process:
     """A group of tracks."""
 
     number: int
-    """Its place among all, from 1."""
+    """Number of the process among all, from 1."""
     name: str
 
 
@@ -33,7 +33,7 @@ class Track:
 
     process: Process
     rank: int
-    """Its place in the process; tracks of one rank are in the order of their names."""
+    """Position of the track in its process; tracks of one rank are in the order of their names."""
     name: str
 
 

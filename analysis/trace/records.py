@@ -50,7 +50,7 @@ class Reading(IntEnum):
     WORK = 2
     """Nanoseconds since the broker started."""
     MEMORY = 3
-    """Bytes."""
+    """Memory of the broker, in bytes."""
 
 
 ByEvent = Mapping[Event, list[TraceRecord]]

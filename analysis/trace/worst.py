@@ -26,7 +26,7 @@ class WorstJourneys:
 
     @property
     def file(self) -> str:
-        """Its name. Names of variants are parts of files' names."""
+        """Name of the file. The name of the variant is a part of it."""
         return f"worst-{self.variant}.pftrace"
 
 

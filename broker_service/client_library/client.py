@@ -80,7 +80,7 @@ class SessionPlace:
     """Place of a notification or a detection in its session."""
 
     number: int
-    """Its number among those that the broker sent, over all streams of the session; it begins anew with 1 where the
+    """Number among all that the broker sent in the session, over all its streams; it begins anew with 1 where the
     broker knows nothing of former streams. So a gap shows what was lost with a former stream."""
     connection: int
     """The stream on which it came (`Session.connections`)."""
@@ -99,7 +99,7 @@ class Notification:
     lost_before: tuple[LostRange, ...] = ()
     """Ranges that were lost between the former notification and this one."""
     place: SessionPlace | None = None
-    """Its place in the session; None where the broker does not number notifications."""
+    """Place of the notification in the session; None where the broker does not number notifications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Detection:
     publications: tuple[Constituent, ...]
     """Publications of the set, in the order of their publishing."""
     place: SessionPlace | None = None
-    """Its place in the session, too; None where the broker does not number notifications."""
+    """Place of the detection in the session; None where the broker does not number notifications."""
 
 
 class Session:

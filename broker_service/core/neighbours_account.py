@@ -33,7 +33,7 @@ class NeighboursAccount:
         """Bytes that messages since then may have taken."""
 
     def require_room(self, size: int) -> None:
-        """Takes note of a message of this size that declares something. Raises `NoRoomError` when it has no room."""
+        """Counts an advertisement or a subscription of this size. Raises `NoRoomError` if there is no room for it."""
         grown = OVERHEAD + _BYTES_A_BYTE * size
         self._since += grown
         if self._held + self._since <= self._most:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 INTERVAL = 10.0
-"""Seconds."""
+"""Seconds in which at most `MOST_LINES` refusals are logged."""
 
 MOST_LINES = 20
 """Refusals that are logged in an interval; further ones are only counted."""

@@ -25,7 +25,7 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True):
     """The broker where it was published."""
     incarnation: int
     number: int
-    """Its number among those of this incarnation."""
+    """Number of the publication among those of the broker's incarnation."""
     id: str
     published: int
     body: bytes

@@ -13,7 +13,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="do", tag="start"):
     """The workload begins."""
 
     start: int
-    """Its zero, in nanoseconds of the monotonic clock."""
+    """The workload's time 0, in nanoseconds of the monotonic clock."""
     clock_offset: int = 0
     """Nanoseconds to add to this host's clock to get the run's, by which publications are stamped."""
 

@@ -132,13 +132,13 @@ class FaultInjector:
         self._entries += 1
 
     def appeared(self, link: Link) -> list[Action]:
-        """Takes note of a link that is there from now on. Returns the faults that hold on its brokers."""
+        """Records that a link has appeared. Returns the faults in effect on its brokers, which strike the link, too."""
         self._changed[frozenset((link.a, link.b))] = link
         direction = LinkDirection(link.a, link.b)
         return list(self._settle((direction, direction.reverse)))
 
     def vanishes(self, a: BrokerId, b: BrokerId) -> list[Action]:
-        """Takes note of a link that will be there no longer. Returns the heals of what is wrong with it."""
+        """Records that a link is about to vanish. Returns the heals of the faults on it."""
         direction = LinkDirection(a, b)
         actions = list(self._bring_about({direction: [], direction.reverse: []}))
         self._changed[frozenset((a, b))] = None

@@ -39,7 +39,7 @@ class Moves:
         return bool(self._under_way)
 
     def begin(self, move: Move) -> bool:
-        """Takes note that a move is due. Returns False for one that changes nothing."""
+        """Records that a move is due. Returns False for one that changes nothing."""
         if self._sites.is_there(move) or self._is_busy(move) or self._is_shifting(move):
             return False
         self._under_way[move] = self._sites.site_now(move)

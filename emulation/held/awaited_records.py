@@ -35,16 +35,16 @@ _WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AwaitedRecord:
-    """A record that is awaited."""
+    """The description of a log record that a user waits for."""
 
     node: str
     event: Event
     words: frozenset[str] = frozenset()
-    """Its kind, label, id or client, each of which it must have."""
+    """Words that must all be the record's kind, label, id or client."""
     peer: str | None = None
     """The neighbour or client that it names; None for any, or none."""
     number: int | None = None
-    """Its number among those of its name since clients began to join; None for the next one."""
+    """Number of the record among those of its name since clients began to join; None for the next one."""
 
     @classmethod
     def parse(cls, text: str) -> AwaitedRecord:

@@ -131,7 +131,8 @@ class DerivedImage:
     """Number of other images of the repository that stay."""
 
     def ensure_built(self, client: docker.DockerClient, base: str, print_line: PrintLine) -> str:
-        """Its name; it is built on the broker image `base` if it is missing, and `print_line` gets a line before that.
+        """Builds the image on the broker image `base` if it is missing, announced by `print_line`, and returns its
+        name.
 
         Raises `HostError` with the reason if it cannot be made.
         """

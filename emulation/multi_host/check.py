@@ -41,7 +41,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     room: Host
     """The processors, and the memory that is left."""
     loops: LoopTimes
-    """Its speed, by which the run is planned; a run's own is timed on each host when it begins there."""
+    """The host's speed, by which the run is planned. When the run begins, it is measured again on each host."""
 
     @property
     def obstacles(self) -> list[str]:

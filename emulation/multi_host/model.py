@@ -22,7 +22,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     brokers: tuple[str, ...] = ()
     """The brokers that the inventory puts there; the others are placed automatically."""
     weight: float = 1.0
-    """Its part of the brokers, relative to that of the other hosts."""
+    """The host's share of the brokers, relative to the weights of the other hosts."""
 
 
 class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

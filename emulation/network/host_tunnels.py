@@ -36,7 +36,7 @@ class Peer:
     address: str
     """IPv4 address at which this host reaches it."""
     number: int
-    """Its place among the hosts of the run."""
+    """Index of the host among the hosts of the run."""
     delay: float = 0.0
     """One-way delay to it in seconds, which is subtracted from the delays of links."""
 

@@ -61,7 +61,7 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def mean(self) -> float:
-        """Nanoseconds."""
+        """The mean of the groups, in nanoseconds."""
         return sum(self.groups) / GROUPS
 
     @property

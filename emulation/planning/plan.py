@@ -70,7 +70,7 @@ class DriverInput:
     """The broker that each of the driver's clients is connected to."""
 
     def count(self, operation: PlannedOperation) -> None:
-        """Takes note of an operation that was written."""
+        """Counts an operation that was written to the file."""
         self.operations += 1
         self.publications += operation.operation is OperationKind.PUBLISH
         self.clients[operation.client] = operation.broker

@@ -18,7 +18,7 @@ class StartedProgram(Protocol):
 
     @property
     def identity(self) -> ProcessIdentity | None:
-        """Its first process; None if that has ended at once."""
+        """The program's first process; None if that has ended at once."""
 
     def exit_code(self) -> int | None:
         """The exit code of one that has ended, negative for a signal; None while it runs."""

@@ -57,7 +57,7 @@ class Resources:
     """Resources that one broker may use, and the files that it finds."""
 
     memory: int = 512 * 1024 * 1024
-    """Bytes."""
+    """Bytes of memory that the broker may use."""
     processes: int = 64
     """Most processes, threads included."""
     log_bytes: int = 4 * 1024**3

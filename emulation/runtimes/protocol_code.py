@@ -46,7 +46,7 @@ class PackedProtocol:
 
     reference: str
     place: str
-    """Its place where the code is unpacked, as `BrokerConfig.protocol_from`; empty for a program."""
+    """Path of the unpacked code, as in `BrokerConfig.protocol_from`; empty for a program."""
     digest: str
     archive: bytes
     """The folder `code` with it, as a compressed tar file; empty for a program."""

@@ -42,7 +42,7 @@ class ClientNodes:
         self._homes = workload.clients
         self._everywhere = workload.scenario.timeline.held is not None
         self.sites = SimulatedSites(sites, overlay.sessions)
-        """Their sites."""
+        """The sites of the clients."""
         self._site_of = site_of_each_client(self.sites.sites)
         self._node_of = drivers(workload)
         self._opened: dict[str, Node] = {}
@@ -65,7 +65,7 @@ class ClientNodes:
             self._open(node, ends[node])
 
     def admit(self, operation: PlannedOperation) -> None:
-        """Takes note of a client that the workload may not know, by what it does."""
+        """Registers the client of an operation done by hand, unless the workload has that client."""
         node = SUBSCRIBERS if operation.operation in SUBSCRIBING else PUBLISHERS
         self._node_of.setdefault(operation.client, node)
 

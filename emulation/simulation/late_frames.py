@@ -47,9 +47,9 @@ class LateFrame:
     left_at: int
     """The time at which it has left the link whole."""
     whole: int
-    """The time at which it would have, without packets that were dropped."""
+    """The time at which it would have left the link if no packet had been dropped."""
     latency: int
-    """From there to its arrival."""
+    """Time from the frame's leaving the link to its arrival."""
     repetitions: list[Repetitions]
     arrive: Callable[[int], None]
     """Called at its arrival, with `left_at`."""

@@ -215,5 +215,5 @@ class SimulatedLink:
 
     @property
     def _round_trip(self) -> float:
-        """Seconds."""
+        """The delays of both directions together, in seconds."""
         return self.directions[self.a].delay + self.directions[self.b].delay

@@ -72,7 +72,7 @@ class SimulatedSites:
         self._ended, self._paused = EndedClients(), EndedClients()
 
     def hold(self, node: Node, end: SessionEnd, session: SimulatedSession) -> None:
-        """Takes note of the session of a client at a site."""
+        """Records the session of a client at a site."""
         if end.client is not None and isinstance(session, SiteSession):
             self._held[end.client] = _Held(node, end, session)
 

@@ -99,7 +99,7 @@ class FaultVerifier:
         self._expect()
 
     def note(self, counts: Counts) -> bool:
-        """Takes note of the clients' counts. Returns whether a fault begins at a count that is reached now."""
+        """Records the clients' counts. Returns whether a fault begins at a count that is reached now."""
         waiting = [
             index
             for index, entry in enumerate(self._schedule.entries)
@@ -284,7 +284,7 @@ class FaultVerifier:
                 self._note(inquiry, begin, direction_differs(states[direction], found))
 
     def _note(self, inquiry: Inquiry, begin: int, differs: str) -> None:
-        """Takes note of a look that began at this time and is complete now."""
+        """Records the result of a look that began at this time and is complete now."""
         now, end = self._clock(), _end_of(inquiry, self._start)
         if end is not None and now >= end:
             return

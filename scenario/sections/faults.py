@@ -194,7 +194,7 @@ _SETTINGS: Mapping[str, _Settings] = {
 """Each verb and its further fields."""
 _LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
 _SHORTEST_FLAP = 0.001
-"""Seconds."""
+"""Shortest `down` and `up` of a flapping link, in seconds."""
 _MOST_FLAPS = 100_000
 OVERLAP = 1.0
 """Seconds of a soft handover without `overlap`."""

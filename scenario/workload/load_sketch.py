@@ -83,7 +83,7 @@ class LoadSketch:
         self._standing: dict[tuple[str, str], _Wanted] = {}
 
     def add(self, operation: PlannedOperation) -> None:
-        """Takes note of an operation. They come in order of time."""
+        """Adds an operation. Operations must be added in order of time."""
         kind, part = operation.operation, min(operation.at // self._part, _PARTS - 1)
         if kind is OperationKind.PUBLISH:
             self._published[part] += 1
@@ -160,7 +160,7 @@ class LoadSketch:
 
 
 def sketched(sketch: LoadSketch, operations: Iterable[PlannedOperation]) -> Iterator[PlannedOperation]:
-    """The operations, of which the sketch takes note while they pass by."""
+    """The operations, each of which is added to the sketch when it is taken."""
     for operation in operations:
         sketch.add(operation)
         yield operation

@@ -67,7 +67,8 @@ class TopicSubscriber:
         )
 
     def changes(self, run: float) -> Iterator[tuple[float, OperationKind, int]]:
-        """Its subscriptions and unsubscriptions in a run phase of `run` seconds, with the subscription's number."""
+        """The client's subscriptions and unsubscriptions in a run phase of `run` seconds, with the subscription's
+        number."""
         if self.joins is not None:
             yield self.joins, OperationKind.SUBSCRIBE, 1
         if self.churn is not None:

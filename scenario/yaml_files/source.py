@@ -29,7 +29,7 @@ from scenario.yaml_files.fields import FieldPath
 from scenario.yaml_files.scalars import Scalar, bounded_integer, finite_float, plain_value, shortened
 
 LARGEST_FILE = 4 << 20
-"""Bytes."""
+"""Size of the largest YAML file that is read, in bytes."""
 MOST_VALUES = 200_000
 """Values in one file, counted with aliases expanded."""
 DEEPEST = 32

@@ -53,7 +53,7 @@ class Program(Protocol):
     """A broker that was started."""
 
     async def ending(self, within: float) -> Ending | None:
-        """Its end; None when it still runs after that many seconds."""
+        """Waits for the broker's end; None if it still runs after `within` seconds."""
 
     def signal(self, number: signal.Signals) -> None:
         """Sends a signal to its process."""

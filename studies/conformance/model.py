@@ -158,13 +158,13 @@ class Departure(enum.StrEnum):
     """The ways in which a client leaves a broker."""
 
     ANNOUNCED = "announced"
-    """It ends its session in order."""
+    """The client ends its session in order."""
     UNANNOUNCED = "unannounced"
-    """It loses its network, and the broker finds out by silence."""
+    """The client loses its network, and the broker finds out by silence."""
     CRASH = "crash"
-    """It ends, and its kernel resets its connection."""
+    """The client's process ends, and its kernel resets the connection."""
     VANISH = "vanish"
-    """It ends without a word, and the broker finds out by silence. What waits in the client is lost."""
+    """The client's host vanishes, and the broker finds out by silence. What waits in the client is lost."""
 
 
 class Leaving(_Step):

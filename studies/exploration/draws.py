@@ -19,12 +19,12 @@ def whole_magnitude(random: Random, low: int, high: int) -> int:
 
 
 def milliseconds(number: float) -> int:
-    """Nanoseconds."""
+    """A number of milliseconds, in nanoseconds."""
     return round(number * MILLISECOND)
 
 
 def seconds(number: float) -> int:
-    """Nanoseconds."""
+    """A number of seconds, in nanoseconds."""
     return round(number * SECOND)
 
 

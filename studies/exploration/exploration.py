@@ -40,9 +40,10 @@ class Account:
     findings: dict[Cause, Finding] = field(default_factory=dict)
 
     def add(self, explored: Explored) -> Iterable[Suspect]:
-        """Takes note of a run. Returns what of it is to be shrunk: of each kind of defect the first, second, fourth,
-        eighth run and so on, so that a frequent one costs little and does not hide others of its kind for ever. Of runs
-        that end their process it is the first, because they cannot be shrunk and so do not tell their causes."""
+        """Adds a run. Returns the defects of it that are to be shrunk: of each kind of defect the first, second,
+        fourth, eighth run and so on, so that a frequent one costs little and does not hide others of its kind for ever.
+        Of runs that end their process only the first is returned, because they cannot be shrunk and so do not tell
+        their causes."""
         self.runs += 1
         self.processor += explored.processor
         self.refused += bool(explored.refused)
@@ -55,7 +56,7 @@ class Account:
         ]
 
     def conclude(self, reduced: Reduced, cause: Cause) -> Finding | None:
-        """Takes note of a suspect that was shrunk. Returns what it is the first to show, if anything."""
+        """Adds a shrunk suspect. Returns the finding if no earlier suspect had the same cause."""
         self.shrinking_runs += reduced.tries
         if (known := self.findings.get(cause)) is not None:
             known.seen += 1

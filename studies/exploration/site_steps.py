@@ -127,7 +127,7 @@ class SiteSteps:
             yield {**step, "broker": site.broker, **other}
 
     def _begin_move(self, fault: FaultItem) -> None:
-        """Takes note of the clients of a move. One that leads nowhere has none."""
+        """Records the clients of a move; a move that changes nothing has none."""
         sites = {site.name: site for site in self._moves.sites}
         moves = self._moves_of(fault)
         moving = [client for move in moves for client in self._clients(move, sites)]

@@ -40,7 +40,7 @@ class SiteInRun:
 
     name: str
     homes: tuple[str, ...]
-    """Its broker, and those to which faults have it go."""
+    """The site's broker, and the brokers that faults move it to."""
     clients: tuple[str, ...]
 
 

@@ -19,28 +19,28 @@ class HopColumn(IntEnum):
     MESSAGE = 1
     """Number that stands for the message, as in `analysis.reading.hop_events`."""
     TURN = 2
-    """The time of its turn, as logged."""
+    """The time of the message's turn at the receiver, as logged."""
     SENDER = 3
-    """`NOBODY` for one that came from a client, or whose sending is not in the log."""
+    """The sending broker; `NOBODY` for a message from a client, or whose sending is not in the log."""
     ENTERED = 4
-    """The time at which it came into the sender's output queue, as logged."""
+    """The time at which the message entered the sender's output queue, as logged."""
     LEAVING = 5
-    """From there to leaving the queue, unless it waits for the one ahead."""
+    """Duration from entering the queue to leaving it, without waiting for the message ahead."""
     SENDING = 6
-    """From leaving the queue to the link, the link's send time; the next one leaves when it is over."""
+    """The link's send time for the message. The next message leaves the queue when it is over."""
     SERIALISED = 7
-    """The time for which the link's rate serves it."""
+    """Duration of the message's transmission at the link's rate."""
     TRAVELLING = 8
     """The link's delay and jitter, within the bounds of what was asked for, and the end of the message's frame."""
     DUE = 9
-    """The time at which the link was through with it, by what was logged."""
+    """The time at which the message had crossed the link, by what was logged."""
     READY = 10
-    """From there to the time from which the broker could handle it."""
+    """Duration from `DUE` to the time from which the broker could handle the message."""
     OWN = 11
-    """The time for which the broker was occupied with it before its turn: work, and modelled service."""
+    """Duration for which the broker was occupied with the message before its turn: work, and modelled service."""
     ACKNOWLEDGED = 12
-    """From the writing of the one ahead to its acknowledgement, before which this one does not leave; 0 where links
-    have more than one message in flight."""
+    """Duration from the writing of the message ahead to its acknowledgement, before which this one does not leave; 0
+    where links have more than one message in flight."""
 
 
 class PublishingColumn(IntEnum):
@@ -50,7 +50,7 @@ class PublishingColumn(IntEnum):
     MESSAGE = 1
     TURN = 2
     DUE = 3
-    """Its intended time."""
+    """The publication's intended time."""
     READY = 4
     OWN = 5
 
@@ -63,7 +63,7 @@ class EndColumn(IntEnum):
     TURN = 2
     """The turn at the client's broker."""
     REST = 3
-    """From there to the client."""
+    """Duration from that turn to the client."""
     INTENDED = 4
 
 

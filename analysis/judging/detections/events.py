@@ -102,7 +102,7 @@ class PartOfComposite(msgspec.Struct):
 
     variant: int
     lifetime: int
-    """Its number in the variant's history."""
+    """Number of the lifetime in the variant's history."""
     leaf: int
     """The number of the part."""
     matches: Sum = 0

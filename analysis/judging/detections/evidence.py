@@ -69,13 +69,13 @@ class SetFacts:
 
     evidence: Evidence
     broker: BrokerId | None
-    """The client's."""
+    """The client's broker."""
     stay: Stay | None = None
     """The client's stay at the broker; None of a client that does not move."""
     served_twice: Sequence[ServedTwice] = ()
     """Soft handovers of the client during which it stood at both brokers."""
     points: Sequence[JoinPoint] = ()
-    """Its join points, where it is routed as a unit, in the order in which they began."""
+    """The join points of a composite subscription that is routed as a unit, in the order in which they began."""
     sessions: Intervals = NONE
     """Outages of the client's session and broker, with the time of recovery."""
     struck: Intervals = NONE

@@ -49,7 +49,7 @@ class ComposedLifetime:
 
     pattern: Pattern
     within: int
-    """Nanoseconds."""
+    """The window: nanoseconds from the first to the last publication of a set, at most."""
     matches: Sequence[int]
     """The number of publications that match each part."""
     facts: Sequence[SetFacts]

@@ -95,9 +95,9 @@ class Silence:
     """The times in which a broker wrote no gauges. Nanoseconds."""
 
     frozen: Intervals = NONE
-    """It was frozen, and its queues stayed as they were."""
+    """The times in which the broker was frozen, so that its queues stayed as they were."""
     ended: tuple[int, ...] = ()
-    """It ended, and its queues were empty afterwards; in ascending order."""
+    """The times at which the broker ended, so that its queues were empty afterwards, in ascending order."""
 
 
 _NOT_SILENCED = Silence()

@@ -81,5 +81,5 @@ def _row(
 
 
 def _since(healed: int | None, time: int | None) -> float | None:
-    """Seconds."""
+    """Seconds from `healed` to `time`; None where one of them is missing."""
     return None if healed is None or time is None else (time - healed) / SECOND

@@ -62,7 +62,7 @@ class Journey(msgspec.Struct, kw_only=True, gc=False):
     travelled: NDArray[np.int64] = _NONE
     """For each of these arrivals: the time, and the links travelled."""
     receipts: Mapping[str, list[Receipt]] = {}
-    """Its notifications by client, in order of time."""
+    """The publication's notifications by client, in order of time."""
     dropped: Sequence[Drop] = ()
     seen_last: int = 0
     """The time of its last record."""

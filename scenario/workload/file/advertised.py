@@ -24,7 +24,7 @@ class PublishedContent:
     """The least and the greatest value of each attribute that is a number."""
 
     def add(self, publication: Publication) -> str | None:
-        """Takes note of a publication; returns the attribute that is of another type than before, if there is one."""
+        """Adds a publication. Returns the attribute whose type differs from earlier publications, if there is one."""
         texts, numbers = self._texts, self._numbers
         for name, value in publication.attributes.items():
             if isinstance(value, str):

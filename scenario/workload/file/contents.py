@@ -42,7 +42,7 @@ class Course:
     _times: list[int] = field(default_factory=list)
 
     def add(self, at: int) -> None:
-        """Takes note of a publication, which is not before the one added last."""
+        """Adds a publication at the time `at`, which must not be earlier than the one added last."""
         if self.count == 0:
             self.first = at
         if self.count % self._every == 0:

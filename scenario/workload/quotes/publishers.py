@@ -66,7 +66,8 @@ class Publisher:
         return self.joins or 0.0, min([run, *ends])
 
     def advertisements(self, at: int = 0) -> list[PlannedOperation]:
-        """Its advertisements, all at one time, which the join phase replaces unless it joins later."""
+        """The publisher's advertisements, all at the time `at`. The join phase replaces that time unless it joins
+        later."""
         return [
             PlannedOperation(
                 at=at,
@@ -87,7 +88,7 @@ class Publisher:
         ]
 
     def run_operations(self, begin: int, run: float, arrivals: str, seed: int) -> Iterator[PlannedOperation]:
-        """Its operations in a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds."""
+        """The publisher's operations in a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds."""
         if self.joins is not None:
             yield from self.advertisements(begin + round(self.joins * SECOND))
         start, end = (round(time * SECOND) for time in self.publishing(run))
@@ -96,7 +97,7 @@ class Publisher:
             yield from self.withdrawals(begin + round(self.leaves * SECOND))
 
     def _publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[PlannedOperation]:
-        """Its publications from `begin` on, for `run` nanoseconds.
+        """The publications from `begin` on, for `run` nanoseconds.
 
         Over that time a publisher walks through the whole history of each of its symbols in order, at a fitting
         stride, so that the quantiles behind subscriptions hold for a run of any length.

@@ -46,7 +46,7 @@ class Subscriber:
     """The publisher that a follower follows; selectivities are then shares of the other publishers' publications."""
 
     def subscriptions(self) -> list[PlannedOperation]:
-        """Its subscriptions, all at time 0, which the join phase replaces."""
+        """The client's subscriptions, all at time 0, which is replaced by a time in the join phase."""
         return [
             PlannedOperation(
                 at=0,

@@ -85,7 +85,7 @@ class Relay:
         return self._chosen | self._guests.keys()
 
     def set_failed(self, server: int, failed: bool) -> Neighbours:
-        """Takes note that a link has failed, or works again. Returns the neighbours that this server chooses anew."""
+        """Records that a link has failed, or works again. Returns the neighbours that this server then chooses."""
         had_failed, self._failed[server] = bool(self._failed[server]), failed
         if failed:
             self._guests.pop(server, None)

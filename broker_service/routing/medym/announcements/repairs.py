@@ -15,9 +15,9 @@ from typing import Final
 from broker_service.routing.medym.messages import State, Version
 
 ASK_AFTER: Final = 0.1
-"""Seconds."""
+"""Seconds until a neighbour is asked again."""
 SENT_FOR: Final = 1.0
-"""Seconds."""
+"""Seconds for which states that a neighbour was sent count as known to it."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Repairs:
         return {**versions, **later}
 
     def note_sent(self, neighbour: int, states: Iterable[State]) -> None:
-        """Takes note of the states that a neighbour is sent."""
+        """Records the states that a neighbour is sent."""
         versions = {state.server: state.version for state in states}
         if versions:
             sent = self._sent.setdefault(neighbour, _Sent(self._now()))

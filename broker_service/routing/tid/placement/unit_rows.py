@@ -41,7 +41,7 @@ class UnitRows(dict[str, UnitRow]):
         self._forget(unit)
 
     def note(self, row: UnitRow) -> None:
-        """Takes note of the brokers that a unit depends on."""
+        """Records the brokers that a unit depends on."""
         unit = row.unit.id
         whole = row.whole_path or ()
         brokers = {*(home.broker for home in (*row.path, *whole)), *row.former}
