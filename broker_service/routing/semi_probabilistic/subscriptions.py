@@ -11,8 +11,9 @@ a subscription said. Rules, phi being the subscription horizon:
    takes with it whatever came over it, which changes distances as rule 2 states.
 4. A broker ignores its own subscriptions when they come back round a cycle.
 
-Each change travels phi hops at most, so the tables settle within phi rounds and nothing counts to infinity. Without
-failures, no link carries a subscription twice unless it was withdrawn in between or the subscriber came nearer.
+Each change travels phi hops at most, so the tables settle within phi rounds and nothing counts to infinity. But it may
+travel them over every walk of that length, so messages grow exponentially with phi. Without failures, no link carries a
+subscription twice unless it was withdrawn in between or the subscriber came nearer.
 """
 
 from __future__ import annotations
