@@ -13,7 +13,7 @@ these:
    were all made since, and as long as the overlay may take to recover at most. A unit whose join point gives it up
    loses what is kept once more, when it is routed anew;
 3. **on its way home**: a broker recorded the detection, and an element on the path to the client's broker failed, or
-   was down or recovering, before it can have come there.
+   was down or recovering, before it can have come there. It may wait for a link that is down.
 
 A client that moves has its composite subscriptions begin anew at each broker. What the broker that it has left
 detects counts for nothing. A set of which a publication was made before the composite subscription stood at the next
@@ -329,7 +329,7 @@ class SetWeighing:
         facts, settling = self.facts, self.facts.evidence.settling
         for found in made:
             elements = self._home_elements(found)
-            until = facts.over(found.time, found.time + settling.within)
+            until = facts.silent.settled(found.time, facts.over(found.time, found.time + settling.within))
             for loss in facts.evidence.losses:
                 if loss.element not in elements or found.time > loss.recovered:
                     continue

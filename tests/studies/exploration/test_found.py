@@ -164,6 +164,23 @@ seed: 285249037
 """
 """A client vanishes after a detection has shown that its composite subscription stood again since its broker failed."""
 
+HELD_DETECTION = """
+name: held-detection
+topology:
+  kind: explicit
+  links: [{between: [B1, B2], delay: 2ms}, {between: [B2, B6], delay: 1ms}, {between: [B6, B7], delay: 1ms}]
+routing: {protocol: tid, composites: dcsr}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B7, id: a, advertise: "[class,eq,'A'],[x,>=,0]"}
+    - {at: 2s, client: C, broker: B1, id: c, composite: "{[class,eq,'A'],[x,>=,0]} & {[class,eq,'A'],[x,>=,1]}",
+       within: 4s}
+    - {at: 10s, client: P, broker: B7, publish: "[class,'A'],[x,1]"}
+timeline: {join: 3s, run: 12s, drain: 1min, withdraw: 1min}
+faults: [{at: join+10s, for: 5s, link_down: B7->B6}, {at: join+13s, for: 1s, kill: B2}]
+"""
+"""A detection waits for a link that is down, while a broker beyond is restarted and its unit is routed anew."""
+
 TWO_SESSIONS = """
 name: two-sessions
 topology: {kind: redundant-tree, tree: random-tree, nodes: 2, replicas: 1, link: {delay: 60ms}}
@@ -208,6 +225,7 @@ FOUND = {
     "cut off": CUT_OFF,
     "publisher cut off": PUBLISHER_CUT_OFF,
     "vanished": VANISHED,
+    "held detection": HELD_DETECTION,
     "two sessions": TWO_SESSIONS,
     **_OF_SITES,
     **_OF_LATE,
