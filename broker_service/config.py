@@ -196,8 +196,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
         return (self.service_time if service_time is None else service_time).sampler(source)
 
     def send_times(self, neighbour: str, appearance: int, send_time: ServiceTime) -> Callable[[], int] | None:
-        """Draws the send times of one of this broker's links in nanoseconds, from a stream of its own: the same on
-        every runtime. None where sending takes no time."""
+        """The function that draws send times, in nanoseconds, of one of this broker's links, from a stream of its own:
+        the same on every runtime. None where sending takes no time."""
         if not send_time:
             return None
         source = random.Random(f"{self.seed}:{self.id}-{neighbour}:{self.incarnation}:{appearance}:send")

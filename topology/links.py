@@ -85,7 +85,8 @@ class LinkTemplate:
         )
 
     def check(self, longest: float | None = None) -> None:
-        """Raises `OverlayError` when a draw could be what no link can be; `longest` is the greatest delay given."""
+        """Raises `OverlayError` if a draw could give a property that no link can have; `longest` is the greatest delay
+        given."""
         for end in ("low", "high"):
             delay = getattr(self.delay, end) if longest is None else longest
             LinkProperties(

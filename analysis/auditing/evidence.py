@@ -54,7 +54,7 @@ class Evidence:
     overlay: Overlay
     """The overlay that was asked for, as it was at the start."""
     sites: Sequence[Site] = ()
-    """The sites of its clients."""
+    """The sites of the variant's clients."""
     logs: LogTally
     """Contents of the logs of all variants."""
     causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))

@@ -19,7 +19,7 @@ from analysis.engines.frames import Done, Grouping, Work, Workers, perform
 
 @dataclass(frozen=True, slots=True)
 class MemoryEngine:
-    """Starts nothing and writes no files."""
+    """Engine that runs the whole analysis in this process, in memory, without files."""
 
     name: ClassVar[str] = "memory"
 

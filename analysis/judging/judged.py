@@ -60,7 +60,7 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     right: Right
     cause: Cause | None
     receipts: list[Receipt]
-    """In order of time."""
+    """The client's notifications of the publication, in order of time."""
     proves: int | None = None
     """The subscription that a notification proves to have started; None where several may have caused it."""
     broker: str | None = None

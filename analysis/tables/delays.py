@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class DelayOverTime(Struct, frozen=True, kw_only=True):
-    """One row per variant and second in which publications that were delivered were intended."""
+    """One row per variant and second that has the intended time of a delivered publication."""
 
     variant: str
     second: int

@@ -142,7 +142,7 @@ class DeliveryOverTime(Struct, frozen=True, kw_only=True):
     due: int
     """Pairs of publication and client that must or should have been notified."""
     notified: int
-    """These pairs, as far as they were."""
+    """The number of these pairs whose client was notified."""
     ratio: float
     """notified / due."""
 

@@ -1,8 +1,8 @@
 """Conditions: the predicates of many subscriptions beyond access predicates and intervals, each conjunction kept once.
 
-On real content the remainders are few (`[class,eq,'STOCK']` in every subscription), so that one evaluation per
-distinct remainder and publication serves all subscriptions that share it. Nor are the values many that it depends on
-(a few hundred symbols), so that what was found for them is kept for the next publication that has the same.
+Real subscriptions share few such remainders (`[class,eq,'STOCK']` is in every one), so each is evaluated once for a
+publication and all subscriptions that share it. A remainder also depends on few values (a few hundred symbols), so its
+result is kept for the next publication with the same values.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ Topics = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]
 
 
 class SystemOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options of any of the systems."""
+    """Options that all deployed systems have in common."""
 
     trees_only: ClassVar[str] = ""
     """The reason why a system runs on trees alone; empty for one that runs on any overlay."""

@@ -29,7 +29,7 @@ from studies.verdict_files import VerdictFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConformanceRequest:
-    """The user's request."""
+    """The arguments and options of `brokerlab conformance` for a broker of the user's own."""
 
     image: str | None
     command: str | None

@@ -28,7 +28,7 @@ _END_WITHIN = 120.0
 
 
 class HostLockHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """The cell that holds the lock."""
+    """The campaign's cell that holds the host's lock."""
 
     campaign: str
     """Identifies the campaign; the same after it was resumed."""

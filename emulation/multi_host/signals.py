@@ -33,7 +33,7 @@ AGENT, FAILED, FINISHED = "agent.json", "failed.json", "finished"
 
 
 class AgentFailure(msgspec.Struct, frozen=True):
-    """The end of an agent that could not go on."""
+    """The reason why an agent failed, and its exit code."""
 
     reason: str
     exit_code: int

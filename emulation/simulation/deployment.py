@@ -66,7 +66,7 @@ class SimulatedDeployment:
     )
 
     hands: Hands | None = None
-    """No hands: it ends by itself."""
+    """Operations by hand; None, because the run is not held."""
 
     def __init__(
         self,

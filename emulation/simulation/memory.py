@@ -26,7 +26,8 @@ def at_a_time(variants: Sequence[VariantPlan], host: Host) -> int:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collects garbage rarely within; messages and log records are freed at once, as nothing refers to them in turn."""
+    """Context in which garbage is collected rarely; messages and log records are freed at once, as nothing refers to
+    them in turn."""
     former = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)
     try:

@@ -148,7 +148,7 @@ class OneBroker(Section):
     image: Image | None = None
     """Image of its container."""
     command: Command | None = None
-    """Command that starts it."""
+    """Command that starts the broker."""
     environment: Environment | None = None
     """Variables of its environment, besides those that all have."""
     memory: Memory = None

@@ -166,7 +166,7 @@ class Expect(Section):
     """Messages of variants relative to others: `{dynamic: {than: fixed, within: 10%}}`."""
 
     def of(self, variant: str) -> Expect | None:
-        """The part that is for one variant, in which no value is by name; None where nothing is."""
+        """The limits that hold for one variant, without variants' names; None if there are none."""
         if self == Expect():
             return self
         chosen = {name: value.get(variant) for name, value in self if isinstance(value, dict)}

@@ -65,7 +65,8 @@ class RewireMotion(MotionKind):
     repaired_after: Duration = 0.1
     """Time from a lost link to the one that replaces it."""
     degree: Count
-    """Wanted number of links of a broker: those that lose a link have at least as many, those that get one at most."""
+    """Wanted number of links of a broker: only brokers with as many or more lose a link, and only those with as many or
+    fewer get one."""
     toward: Literal["below-degree"] | None = None
     """`below-degree`: one end of a new link at least has fewer links than `degree`, while there is such a broker. By
     default any two that may get a link are joined."""

@@ -6,7 +6,7 @@ from broker_service.language import Operator, Predicate, Publication, Value
 from broker_service.language.wire import encode_publication
 
 PADDING = "padding"
-"""The attribute that pads."""
+"""Name of the attribute that pads a publication to its size."""
 
 PADDING_ADVERTISED = Predicate(PADDING, Operator.PRESENT, "")
 

@@ -55,7 +55,7 @@ class Shrinking:
     _best: tuple[Scenario, JudgedRun] | None = field(default=None, init=False)
 
     def shrunk(self, scenario: Scenario) -> Shrunk | None:
-        """The smallest one that was found; None where the scenario itself does not show the defect."""
+        """The smallest scenario found that shows the defect; None if the scenario itself does not show it."""
         if not self._shows(scenario):
             return None
         for step in (

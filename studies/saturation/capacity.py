@@ -106,7 +106,7 @@ class SaturationSummary(msgspec.Struct, frozen=True, kw_only=True):
     share: float
     runtime: str
     limited_to: str
-    """The title of what the result is about; empty for real brokers."""
+    """The limits of a simulated result in words, such as "links and messages only"; empty for real brokers."""
     capacities: list[Capacity]
 
 

@@ -36,7 +36,7 @@ class Passed:
     over_link: Numbers
     """The time on the link."""
     due: Numbers
-    """The time at which the link as asked was through with it."""
+    """The time at which a message would have crossed the link as asked for."""
     received: Records
     begun: Numbers
     """The receiver's turn before, if that was later."""

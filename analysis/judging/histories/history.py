@@ -142,19 +142,19 @@ class History:
     """The messages that the operations of the join phase may make each broker handle: one for each of them, and one for
     each subscription and advertisement together."""
     cut_short: int | None = None
-    """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
+    """The time after which publications of an interrupted run may not have been delivered; None for a complete run."""
     losses: Sequence[LossyOutage] = ()
-    """The outages that may cost what passes them, in order of time."""
+    """The outages that may lose messages, in order of time."""
     silent: Intervals = NONE
     """The time in which publications may wait in a queue without a record in any log."""
     unsettled: Intervals = NONE
     """The time in which operations may take longer to settle, under faults of every kind."""
     session_outages: Mapping[Session, Intervals] = field(default_factory=dict)
-    """Each with the time in which its clients' declarations settle again; only those that a fault of the session's
-    broker explains."""
+    """Outages of sessions that a fault of the session's broker explains, each extended by the time in which its
+    clients' subscriptions and advertisements settle again."""
     client_outages: Mapping[Session, Intervals] = field(default_factory=dict)
-    """Outages of `session_outages` that a fault of the session's client explains: its broker ran on, and withdrew what
-    the client had declared."""
+    """The part of `session_outages` that a fault of the session's client explains: its broker kept running, and
+    withdrew the client's subscriptions and advertisements."""
     client_struck: Mapping[Session, Intervals] = field(default_factory=dict)
     """Time from each fault of a session's client, its site or its access link until the session had the time to come
     back, whether or not it broke."""

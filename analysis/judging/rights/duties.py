@@ -47,7 +47,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     proves: int | None = None
     """The number of the only subscription by which it may have got the publication."""
     duties: tuple[Duty, ...] = ()
-    """The subscriptions by which the client must get it if they have started."""
+    """The subscriptions that make the publication due to the client if they have started."""
 
 
 @dataclass(frozen=True, slots=True)

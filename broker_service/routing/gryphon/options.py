@@ -59,7 +59,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     acknowledge_every: float = 0.1
     """Seconds for which acknowledgements are collected."""
     forget_after: float = 60.0
-    """Seconds for which what a broker is owed is kept while it cannot be reached."""
+    """Seconds for which the publications that an unreachable broker needs are kept for it."""
     log_bytes: int = 64 << 20
     """Publications that a publishers' broker keeps, in bytes; beyond, its publishers wait. Half of it at most is for
     brokers out of reach (`streams.debts`)."""

@@ -50,7 +50,7 @@ class Party(msgspec.Struct, frozen=True):
     node: NodeNumber
     """A neighbouring node, or the leaf of a broker of the same node."""
     member: BrokerId = ""
-    """The only broker that will do; empty: any of the node."""
+    """The only broker to exchange with; empty for any broker of the node."""
 
 
 class GiveUp(msgspec.Struct, frozen=True):

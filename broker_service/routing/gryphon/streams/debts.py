@@ -36,7 +36,7 @@ class Debts:
             self.given_up = first
 
     def rise(self, former: Vector, vector: Vector, position: int) -> None:
-        """Publications have another vector from a position on (rule 1)."""
+        """Records that publications have the vector `vector` from a position on, instead of `former` (rule 1)."""
         for leaf, time in vector.items():
             before = former.get(leaf, 0)
             if time >> TICKS_BITS != before >> TICKS_BITS:

@@ -106,7 +106,8 @@ class Covering(ABC):
 
     @abstractmethod
     def is_above(self, general: Conjunction, special: Conjunction) -> bool:
-        """True when `conjunctions.is_above` is, of two that were added; false also when no units are left."""
+        """True if `conjunctions.is_above` holds for two added conjunctions. False also when no units of work are
+        left."""
 
 
 class IdentityCovering(Covering):
