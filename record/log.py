@@ -121,9 +121,9 @@ class Event(enum.StrEnum):
     acknowledgement reached the client.
     """
     ANNOUNCED = "announced"
-    """Its broker announced that a subscription has started (`Promises.announces_starts`): every publication that is
-    made from now on and that it matches reaches the client. id: that of the subscription. Few protocols announce
-    that."""
+    """The client's broker announced that a subscription has started (`Promises.announces_starts`): every publication
+    that is made from now on and that it matches reaches the client. id: that of the subscription. Few protocols
+    announce that."""
     LOST_RANGE = "lost range"
     """Positions of a stream were lost for a client, because its broker was cut off for too long (`Promises.gives_up`).
     The broker records that it told the client, and the client that it was told, where the notifications of publications

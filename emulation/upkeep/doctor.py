@@ -44,7 +44,7 @@ class FindingStatus(enum.Enum):
     MISSING = ("missing", "red")
     """The runtime or link driver that needs it does not work."""
     UNKNOWN = ("unknown", "yellow")
-    """It is unknown because another piece is missing, which has the remedy."""
+    """Whatever the state is, it cannot be found out, because another piece is missing, which has the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

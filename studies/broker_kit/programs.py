@@ -173,7 +173,7 @@ class CommandProgram:
 
 
 def _name(process: ProcessIdentity) -> str:
-    """Its name; empty if it has ended meanwhile."""
+    """The name of a process; empty if it has ended meanwhile."""
     try:
         return Path(f"/proc/{process.pid}/comm").read_text().strip()
     except OSError:

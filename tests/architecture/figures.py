@@ -36,6 +36,8 @@ UNCLEAR_WORDS = (
     *("Those", "That", "The same", "As", "By", "Of", "So", "In which", "None", "See the module"),
 )
 """Words with which no docstring begins (CONTRIBUTING.md, prose), because it could not be read by itself."""
+PRONOUNS = ("It", "Its", "They", "Their", "Them", "From there")
+"""Words with which no docstring of the product begins. Docstrings of tests may, because the test's name is the noun."""
 REPEATED_STATEMENTS = 4
 """Statements from which on two functions with the same body count as a duplicate."""
 
@@ -210,7 +212,8 @@ def unclear_docstrings(source: Source) -> list[str]:
     """Docstrings of modules, classes, functions and attributes that begin with an unclear word."""
     texts = (node.value for node in source.statements if isinstance(node, ast.Expr))
     docstrings = ((node.value, node.lineno) for node in texts if isinstance(node, ast.Constant))
-    begin = re.compile(rf"\s*({'|'.join(UNCLEAR_WORDS)})\b")
+    words = UNCLEAR_WORDS if source.name.startswith("tests.") else (*UNCLEAR_WORDS, *PRONOUNS)
+    begin = re.compile(rf"\s*({'|'.join(words)})\b")
     return [f"{source.name}:{line}" for text, line in docstrings if isinstance(text, str) and begin.match(text)]
 
 

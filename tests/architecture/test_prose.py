@@ -44,6 +44,8 @@ def test_no_docstring_begins_with_a_question_or_a_reference(folder: str) -> None
         ('lock = None\n"""None: no lock."""', [2]),
         ('def shut():\n    """The same door,\n    shut."""', [2]),
         ('class Door:\n    """See the module."""', [2]),
+        ('key = 1\n"""Its lock."""', [2]),
+        ('"""Items in a door."""', []),
         ('"""Bytes, asked for the same door."""', []),
         ('"""Whole doors."""', []),
     ],

@@ -52,7 +52,7 @@ class _Operand:
 
     @property
     def operands(self) -> list[_Operand]:
-        """Its own operands."""
+        """The operands that this operand is composed of."""
         sizes = [len(parts_of(operand.pattern)) for operand in self.decision.operands]
         return list(map(_Operand, self.decision.operands, accumulate(sizes, initial=self.first)))
 
