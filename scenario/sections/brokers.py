@@ -69,7 +69,7 @@ class BrokerLimits(Section):
     """Brokers of the largest full mesh whose links are all opened when its brokers start. In the simulator, a mesh of
     more brokers opens each link when a message waits for it."""
     idle_close: Duration = _DEFAULTS.idle_close
-    """Time without messages after which a link that was opened for one is closed again."""
+    """Time without messages after which a link that was opened for a message is closed again."""
     resume: StrictBool = _DEFAULTS.resume
     """`false`: a broken stream loses what was in flight on it and what waited, as plain TCP connections do. Refused for
     a routing protocol that does not promise to survive it."""
@@ -89,7 +89,7 @@ class BrokerLimits(Section):
     detections_at_once: Count = _DEFAULTS.detections_at_once
     """Largest number of detections that one publication completes for one composite subscription."""
     candidates_at_once: Count = _DEFAULTS.candidates_at_once
-    """Largest number of partial matches that are tried for them."""
+    """Largest number of partial matches that are tried to complete those detections."""
 
     @model_validator(mode="after")
     def _bounds_something(self) -> BrokerLimits:
@@ -150,7 +150,7 @@ class OneBroker(Section):
     command: Command | None = None
     """Command that starts the broker."""
     environment: Environment | None = None
-    """Variables of its environment, besides those that all have."""
+    """Variables in the environment of the broker, in addition to those of all brokers."""
     memory: Memory = None
     """Memory limit."""
     processes: Count | None = None
@@ -158,8 +158,8 @@ class OneBroker(Section):
     scratch: Size | None = None
     """Size of a file system in memory at `/tmp`."""
     wire: Annotated[str | None, StringConstraints(strip_whitespace=True, min_length=1)] = None
-    """Routing protocol whose messages it speaks on the [wire](broker-contract.md#wire) between brokerlab's brokers, so
-    that it can be among them: `cbf`. The overlay routes by that protocol."""
+    """Routing protocol whose messages the broker exchanges with brokerlab's brokers ([wire](broker-contract.md#wire)),
+    and by which the whole overlay routes: `cbf`."""
 
     _beside = field_validator("command")(command_beside)
 
@@ -174,26 +174,28 @@ class Brokers(Section):
     processes: Count | None = None
     """Largest number of processes of a broker, threads included; 64 without it."""
     image: Image | None = None
-    """Image of the brokers' containers. Without `level`, one that is built `FROM brokerlab-broker`, with what a
-    router's program needs. With it, any image of a broker of your own. brokerlab's own without either."""
+    """Image of the brokers' containers: with `level`, the image of a broker of your own; without it, an image that is
+    built `FROM brokerlab-broker` and adds what a router's program needs. brokerlab's own image by default."""
     level: Literal[1, 2, 3] | None = None
-    """Brokers are not brokerlab's: the level of the [contract of a broker](broker-contract.md) that they keep. 1:
-    client sessions; 2: status, too; 3: logs, too. They go with `routing.protocol: foreign`."""
+    """For brokers of your own: the level of the [contract of a broker](broker-contract.md) that they keep. 1: client
+    sessions; 2: status as well; 3: logs as well. Use it with `routing.protocol: foreign`."""
     command: Command | None = None
-    """Command that starts a broker of your own; the path of its configuration is appended. It is one of its image,
-    whose own entry point is the default; without `image`, one of this host, with `./` as in the scenario's folder."""
+    """Command that starts a broker of your own; the path of its configuration is appended. With `image` it is a command
+    in the image, whose entry point is the default. Otherwise it is a command of this host; `./` is the scenario's
+    folder."""
     environment: Environment | None = None
     """Variables in the environment of a broker of your own."""
     scratch: Size | None = None
     """Size of a file system in memory at `/tmp` of a broker of your own, in a container; none without it."""
     individually: dict[BrokerName, OneBroker] | None = None
-    """Programs and resources of single brokers of your own in place of those: `{B3: {image: other/broker}}`. Without
-    `image` and `command` above, all others are brokerlab's: `{B3: {image: my/broker, wire: cbf}}`."""
+    """Programs and resources of single brokers: `{B3: {image: other/broker}}`. Without `image` and `command` for all,
+    the other brokers are brokerlab's: `{B3: {image: my/broker, wire: cbf}}`."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
     sending: Literal["side-by-side", "in-turn"] | None = None
-    """Order of what a broker sends over links with a `send_time`: `in-turn`, one message after the other, as if each
-    copy of a publication cost the broker that time, or `side-by-side`, each link for itself, as without it."""
+    """Order in which a broker sends over links with a `send_time`: `side-by-side` (the default), each link
+    independently, or `in-turn`, one message after the other, as if each copy of a publication cost the broker that
+    time."""
     limits: BrokerLimits = BrokerLimits()
     """Bounds on queues, frames and windows."""
 

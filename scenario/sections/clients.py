@@ -91,7 +91,7 @@ class AccessSection(WireSection):
     """An access link: its properties from the site to the broker, and back unless `to_clients` differs."""
 
     to_clients: WireSection | None = None
-    """The direction from the broker to the site, where it differs; it takes nothing over from the other one."""
+    """Properties of the direction from the broker to the site, if they differ. Those left out have their defaults."""
     reads: ReadingRate | None = None
     """Notifications that each client reads in a time, `20/s`; without it they read whatever comes. What a client does
     not read fills the window of its stream, then its session's queue at the broker (`brokers.limits.session_queue`,
@@ -175,9 +175,9 @@ class Clients(Section):
     """Moves of sites at a rate: `{rate: 2/min, to: neighbours, away: 100ms..2s}`; single ones are in `faults`."""
 
     unread: UnreadPolicy = UnreadPolicy.DROP_NEWEST
-    """The end of a notification for which a session's queue at the broker has no room (`brokers.limits.session_queue`),
-    because its client reads slowly: `drop newest`, `drop oldest`, or `end the session`, whose client opens another one
-    and subscribes again. The client is told, and the broker counts and logs it."""
+    """Policy on a notification that does not fit into a session's queue at the broker (`brokers.limits.session_queue`),
+    because the client reads slowly: `drop newest`, `drop oldest`, or `end the session`, after which the client opens
+    another one and subscribes again. The client is notified, and the broker counts and logs the drop."""
 
     @property
     def program_of(self) -> Mapping[str, ProgramSection]:

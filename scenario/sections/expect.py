@@ -104,7 +104,7 @@ class Fewer(Section):
     than: VariantName
     """The other variant."""
     by: Share | None = None
-    """The least share of the other variant's by which it is to be lower."""
+    """The least share of the other variant's figure by which this variant's must be lower."""
     within: Share | None = None
     """The most by which it may be higher, instead of `by`."""
 

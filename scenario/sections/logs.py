@@ -32,8 +32,8 @@ class Logs(Section):
     """The part of what happens that brokers log. Clients log everything."""
 
     publications: Annotated[Share, AfterValidator(_some)] = 1.0
-    """Share of publications whose whole lives brokers log, chosen by the seed; counts of messages are estimated from
-    them. All brokers log the same publications."""
+    """Share of the publications of which brokers log every step, chosen by the seed and the same at all brokers. Counts
+    of messages are estimated from them."""
 
     quota: Annotated[Size | None, AfterValidator(_holds_a_log)] = None
     """Bytes that the log of one broker may have; 4 GiB without it. A broker that reaches it can log no more, and the

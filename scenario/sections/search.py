@@ -62,7 +62,7 @@ class Search(Section):
     least: Annotated[str | int, Field(alias="from")]
     """The least load: `5/s`, or a whole number."""
     most: Annotated[str | int, Field(alias="to")]
-    """The most, in the same unit."""
+    """The greatest load, in the same unit."""
     holds_while: Annotated[HoldsWhile, Field(alias="while")] = HoldsWhile()
     """Conditions under which a load holds: `{p95: 200ms, delivery: correct}`."""
     seeds: Annotated[int, Field(strict=True, ge=1, le=MOST_SEEDS)] = 3

@@ -22,18 +22,18 @@ class Timeline(Section):
     join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
     """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
     withdraw: Duration | None = None
-    """Compares routing tables once all clients have left with what they were before the first one joined, after this
-    time at most. Rows that are left are a verdict of the run. Without it, tables are not looked at."""
+    """Longest time to wait, after all clients have left, until routing tables are compared with those before the first
+    one joined. Remaining rows make the verdict `state left`. Without it, tables are not compared."""
     advertise: Duration | None = None
-    """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
-    subscribers need less, which leaves subscriptions more time to spread."""
+    """With `advertisements-first`: the part of `join` for advertising, two fifths by default. With few publishers and
+    many subscribers choose less, to leave subscriptions more time to spread."""
     subscribe: Duration | None = None
-    """With `advertisements-first`: the part of `join` for subscribing, by default until a tenth of `join` is left. In
-    large networks, and where announcements are gathered, subscriptions take longer to spread than to be made."""
+    """With `advertisements-first`: the part of `join` for subscribing, by default until a tenth of `join` is left.
+    Choose less in large networks, and where announcements are gathered, because subscriptions take time to spread."""
     held: Duration | None = None
-    """The longest run phase that was meant for a held run (`brokerlab up`), where `run` is the one that it had. So a
-    saved run repeats what was: its workload is made for all of this time, clients have sessions with every broker, and
-    protocols prepare for what was known at the start, which leaves out clients named `by-hand-...`."""
+    """In the scenario that a held run (`brokerlab up`) has saved: the longest run phase that was planned, where `run`
+    is the one that took place. To repeat the same run, the workload is generated for this whole time, clients have
+    sessions with every broker, and protocols prepare without the clients named `by-hand-...`."""
 
     @model_validator(mode="after")
     def _lasts(self) -> Timeline:

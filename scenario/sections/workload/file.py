@@ -60,7 +60,7 @@ class FileWorkload(WorkloadKind):
     """Columns that hold a publication's content, by attribute: `{symbol: sym, price: px}`. An empty cell is an
     attribute that the publication lacks."""
     constants: dict[AttributeName, str | int | float] = Field(default_factory=dict)
-    """Attributes that all publications of the file have, for what its rows do not say: `{class: TRADE}`."""
+    """Attributes that all publications of the file have in addition to those in its rows: `{class: TRADE}`."""
     words: dict[str, Verb] = Field(default_factory=dict)
     """Words for operations in the file: `{ADD: subscribe, DEL: unsubscribe}`."""
     unit: Literal["s", "ms", "us", "ns"] = "s"
@@ -68,7 +68,8 @@ class FileWorkload(WorkloadKind):
     speed: Annotated[float, Field(gt=0, le=1e9)] = 1.0
     """Seconds of the file that are played in a second of the run phase."""
     loop: Annotated[bool, Field(strict=True)] = False
-    """Plays the file again and again until the run phase ends; each time begins with what stood at the first."""
+    """Plays the file again and again until the run phase ends. Each time begins with the subscriptions and
+    advertisements with which the first began."""
     share: PositiveShare = 1.0
     """Share of the publications that are made, drawn by the seed; advertisements and subscriptions are all made."""
     placement: Placement | None = None
@@ -77,7 +78,7 @@ class FileWorkload(WorkloadKind):
     them, or `uniform` where there is none."""
 
     besides: tuple[OperationItem, ...] | None = None
-    """Operations that are written out besides those of the file, as `operations` of other workloads."""
+    """Operations in addition to those of the file, written like `operations` of other workloads."""
 
     @field_validator("file")
     @classmethod

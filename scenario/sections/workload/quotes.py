@@ -86,7 +86,8 @@ class QuotePublications(Section):
     publishers: Annotated[int, Field(strict=True, ge=1, le=MOST_PUBLISHERS)]
     """Number of publishers: P1, P2, ..."""
     symbols: Annotated[int, Field(strict=True, ge=1, le=MOST_SYMBOLS)] | None = None
-    """Number of symbols; that of publishers by default. Symbols beyond the source's own are bootstrapped from them."""
+    """Number of symbols; by default the number of publishers. Symbols beyond the source's own are bootstrapped from
+    them."""
     publishers_per_symbol: Count = 1
     """Number of publishers of each symbol; more than 1 gives overlapping advertisements."""
     rate: MessageRateRange
@@ -145,7 +146,8 @@ class QuoteSubscriptions(Section):
     selectivity: ShareRange = Range(0.02, 0.02)
     """Expected share of all publications that a subscription matches: `2%` or `0.02`, or a range to draw from."""
     range_over: Literal["quotes", "symbols"] = "quotes"
-    """A range of one attribute over all `quotes`, or whole `symbols`, neighbours by name: then few publishers match."""
+    """Selection of a subscription: a range of one attribute over all `quotes`, or all quotes of some `symbols`, which
+    are neighbours by name, so that few publishers match."""
     placement: Placement = "uniform"
     """Brokers of the subscribers, chosen as those of publishers."""
     followers: tuple[Followers, ...] = ()
