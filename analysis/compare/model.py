@@ -146,9 +146,9 @@ class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
     mean: MeanDifference | None
     """Null where a run has no budget of delays, as where brokers logged a sample of publications."""
     messages: MessageComparison | None
-    """Not compared (None) where brokers of one of the runs kept no logs; so is the next."""
+    """The comparison of messages between brokers; None if brokers of one of the runs kept no logs."""
     matching: CountPair | None
-    """Comparisons of one publication's content with the subscriptions of a broker."""
+    """Comparisons of one publication's content with the subscriptions of a broker; None like `messages`."""
     delivery: list[CountPair]
     follows_load: bool = False
     """True where routers decide by load, which is not the same in any two runs."""

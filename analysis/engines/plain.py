@@ -31,5 +31,5 @@ class PlainEngine:
 
 
 def processes_within(processors: int, memory: int) -> int:
-    """The number of processes for a host with so many processors and bytes that are free."""
+    """The number of processes for a host with so many processors and free bytes of memory."""
     return max(1, min(processors, memory // MEMORY_OF_A_PROCESS))

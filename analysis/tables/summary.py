@@ -273,7 +273,8 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     """The factor of the calibration's costs in work and platform, by the speed of the run's host. Not set where that
     is not known, in simulated runs, and where several hosts shared the run."""
     cost_factors: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
-    """This factor for each of several hosts whose speed is known, by its name; not set without any."""
+    """The factor `cost_factor` of each host, by its name, if several hosts shared the run; hosts of unknown speed are
+    missing."""
 
     def in_words(self, of: int) -> str:
         """The parts as a line, given the number of all first notifications."""

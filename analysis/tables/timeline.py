@@ -51,10 +51,10 @@ class Fault(Struct, frozen=True, kw_only=True):
     """Seconds from the heal until the last neighbour that was without it then had it again; null where no neighbour
     was, or one never had it again."""
     recovered_s: float | None
-    """Seconds from the heal until delivery was as before. By then, the last publication that some client never got had
-    been published, and all late notifications had come of publications made before that, before the heal, before the
-    last neighbour was back, or while such a late notification was still awaited. 0 stands for the heal or earlier. Null
-    where the fault was not healed, or nothing was delivered before it."""
+    """Seconds from the heal until delivery was as before: the last publication that some client never got has been
+    published, and all late notifications have come. These are of publications made before that, before the heal, before
+    the last neighbour was back, or while another late notification was awaited. 0 for the heal or earlier. Null where
+    the fault was not healed, or nothing was delivered before it."""
     publications: int
     """The number of publications that it struck."""
     due: int

@@ -44,7 +44,7 @@ class Turns:
         """Waiting messages by sender, in the order in which they came to wait."""
 
     def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
-        """Has messages handled that came in together in `size` bytes: those of the first slice now, the others when
+        """Hands on messages that arrived together in `size` bytes: those of the first slice now, the others when
         `take` is called."""
         step = max(1, min(_STEP, len(messages) * _STEP_BYTES // size)) if size else _STEP
         former = self.senders.get(handler)

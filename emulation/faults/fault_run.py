@@ -67,11 +67,11 @@ class FaultRun:
         self._injector.add(entry)
 
     def advance(self, counts: Counts) -> list[Action]:
-        """Does what is due by now. Raises `HostError` when the host refuses."""
+        """Carries out all that is due by now. Raises `HostError` when the host refuses."""
         return self.advance_to(self._clock(), counts)
 
     def advance_to(self, time: int, counts: Counts) -> list[Action]:
-        """Does what is due by a time, like `advance`, which does what is due by now."""
+        """Carries out all that is due by a time. Raises `HostError` when the host refuses."""
         return self._perform(self._injector.advance(time - self._start, counts))
 
     def appeared(self, link: Link) -> list[Action]:

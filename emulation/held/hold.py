@@ -71,7 +71,7 @@ class Hold:
                 return
 
     def finish(self) -> None:
-        """Nothing more can be done to the run: refuses whatever waits or comes."""
+        """Ends the hold: refuses all waiting and all later requests."""
         with self._lock:
             self._refusal = _TOO_LATE
         self.status = msgspec.structs.replace(self.status, phase="ending", brokers=[])

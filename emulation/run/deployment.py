@@ -68,7 +68,7 @@ class Deployment(Protocol):
 
     @property
     def schedule(self) -> FaultSchedule:
-        """The faults to be injected here."""
+        """The schedule of the faults that this deployment injects."""
 
     @property
     def counts(self) -> ClientCounts:

@@ -127,7 +127,8 @@ class BrokerControls:
         self._command(broker, "Disturb", request, f"disturb messages of {neighbour}")
 
     def set_send_time(self, broker: BrokerId, neighbour: BrokerId, send_time: ServiceTime) -> None:
-        """Gives a broker's link to a neighbour a send time. Raises `HostError` when it does not answer or refuses."""
+        """Sets the send time of a broker's link to a neighbour. Raises `HostError` if the broker does not answer or
+        refuses."""
         request = pb.SendTimeRequest(neighbour=neighbour, send_time=_service_time(send_time))
         self._command(broker, "SendTime", request, f"accept another send time to {neighbour}")
 

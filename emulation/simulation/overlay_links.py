@@ -99,7 +99,7 @@ class SimulatedLinks:
             self.between(direction.source, direction.target).cut(direction.source)
 
     def restore(self, direction: LinkDirection) -> None:
-        """Messages that the direction held arrive, or a new stream is opened."""
+        """Restores a cut direction: messages that it held arrive, or a new stream is opened."""
         if (access := self._sessions.access_links.with_direction(direction)) is not None:
             self._sessions.restore(access, direction)
         else:

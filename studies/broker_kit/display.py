@@ -23,7 +23,7 @@ class TrialDisplay(Protocol):
 
 
 class LiveDisplay:
-    """A bar that moves."""
+    """Progress bar for a terminal, which is drawn anew while checks run."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress

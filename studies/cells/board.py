@@ -31,7 +31,7 @@ class RemainingTime:
         self._cost = self._seconds = 0.0
 
     def note(self, cell: AnyCell, seconds: float) -> None:
-        """An attempt at a cell took this many seconds."""
+        """Records the seconds that an attempt at a cell took."""
         self._cost += cell.cost
         self._seconds += seconds
 

@@ -38,7 +38,8 @@ class Usage(msgspec.Struct):
 
 
 def usage_of(table: EventTable, networks: Mapping[int, Network]) -> Rows[Usage]:
-    """The usage by a bucket of publications, given the network of each variant that has one."""
+    """The network usage of the publications in a bucket, by variant. `networks` has each variant over a network of
+    routers."""
     found = Rows(Usage)
     variants = np.array([variant for _, variant in table.journeys], dtype=np.int64)
     for network in {id(network): network for network in networks.values()}.values():

@@ -56,7 +56,7 @@ def own_paths(argv: Sequence[str]) -> list[Path]:
 
 
 def file_name(argv: Sequence[str]) -> str:
-    """The name of a program's own file, or of what is started where none is named."""
+    """The name of the first file that a program's arguments name, or else of the command that they start."""
     return next(iter(own_paths(argv)), Path(argv[0])).name
 
 

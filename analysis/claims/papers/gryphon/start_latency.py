@@ -31,7 +31,7 @@ class Latencies(NamedTuple):
     delivery: float
     local: float
     beyond: float
-    """Global less local: the share of network and other brokers."""
+    """The global latency minus the local one: the part of the network and of other brokers."""
 
 
 def latencies(run: MeasuredRun, recipe: Recipe) -> Measurement:

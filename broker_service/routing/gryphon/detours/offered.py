@@ -78,7 +78,8 @@ class OfferedDetours:
         return self.notify({end for seeker, sought in self.seekers.items() for end in (seeker, *sought)})
 
     def partners(self, neighbour: BrokerId) -> frozenset[BrokerId]:
-        """The other ends of detours of a neighbour that are sought here, by it or by them."""
+        """The brokers to which a neighbour seeks a detour over this broker, and those that seek one to the
+        neighbour."""
         seekers = (seeker for seeker, ends in self.seekers.items() if neighbour in ends)
         return self.seekers.get(neighbour, frozenset()).union(seekers)
 

@@ -69,7 +69,7 @@ class Effort:
         return True
 
     def covers(self, general: Conjunction, special: Conjunction) -> bool:
-        """True when `relations.covers` is; false also when no units are left."""
+        """True if `relations.covers` holds. False also when no units of work are left."""
         return self.spend(_cost(general, special)) and covers(general.subscription, special.subscription)
 
 

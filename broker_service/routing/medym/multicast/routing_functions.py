@@ -90,7 +90,8 @@ def balanced_mst(
 
 
 def multicast_tree(distances: Distances, server: int, destinations: Servers, multicast: Multicast) -> Iterator[Hop]:
-    """All messages of an event, when each server that it reaches applies the same function."""
+    """All messages by which a publication reaches `destinations`, if each server on the way applies the same
+    function."""
     responsible = [(server, destinations)]
     while responsible:
         sender, listed = responsible.pop()

@@ -82,7 +82,7 @@ class AdvertisedExchange(Exchange):
         """Does nothing, because this server's advertisements concern others alone."""
 
     def begin(self, server: int, incarnation: int) -> None:
-        """Another server is known to run in an incarnation."""
+        """Records the incarnation in which another server runs."""
         self._telling.begin(server, incarnation)
 
     def due(self) -> Sequence[Send]:

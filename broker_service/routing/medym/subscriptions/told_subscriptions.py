@@ -34,7 +34,7 @@ class Telling(NamedTuple):
 
 
 class ToldServers:
-    """The subscriptions of this server that others have been told of."""
+    """The other servers to which this server has announced its subscriptions, and which of them."""
 
     def __init__(self, advertisements: KnownAdvertisements) -> None:
         self._sum = OwnSum()
