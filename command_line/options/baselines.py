@@ -22,7 +22,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Keep figures of runs that later runs are held against."""
+    """Save figures of runs as a baseline that later runs are compared with."""
 
 
 @app.command(

@@ -70,7 +70,7 @@ def explore(
     json: JsonOption = False,
     junit: JunitOption = None,
 ) -> None:
-    """Make runs that nobody has thought of around a scenario, in virtual time, and show what breaks."""
+    """Search for schedules that break a protocol: random variations of a scenario, run in virtual time."""
     from command_line.commands.explore import ExplorationRequest, explore_around
     from studies.exploration.exploration import Budget
 

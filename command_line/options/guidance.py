@@ -20,7 +20,7 @@ def explain(
         typer.Argument(help="exit-codes: the codes with which all commands end.", show_choices=False),
     ],
 ) -> None:
-    """Explain what is true of all commands. `brokerlab COMMAND --help` explains one of them."""
+    """Explain what all commands have in common. `brokerlab COMMAND --help` explains one of them."""
     from command_line.commands.help import explain_exit_codes
 
     assert topic == "exit-codes"

@@ -182,7 +182,7 @@ def fault(
     ] = None,
     run: RunOption = None,
 ) -> None:
-    """Have a fault befall brokers or links of a held run, now; it is judged as a planned one is."""
+    """Inject a fault into brokers or links of a held run now; it is judged like a planned one."""
     from command_line.commands.fault import inject_fault
 
     settings = dict(_setting(text) for text in with_ or ())
@@ -228,7 +228,7 @@ def publish(
     ] = None,
     run: RunOption = None,
 ) -> None:  # fmt: skip
-    """Have a client of a held run publish, at a broker of choice; it is judged as a planned publication is."""
+    """Publish at a broker of a held run; the publication is judged like a planned one."""
     from command_line.commands.publish import publish_by_hand
 
     raise typer.Exit(publish_by_hand(run, at, content, advertise))
@@ -251,7 +251,7 @@ def subscribe(
     ] = False,
     run: RunOption = None,
 ) -> None:
-    """Have a client of a held run subscribe, at a broker of choice; what it gets is judged as well."""
+    """Subscribe at a broker of a held run; the notifications are judged as well."""
     from command_line.commands.subscribe import subscribe_and_follow, subscribe_by_hand
 
     made = subscribe_and_follow if follow else subscribe_by_hand
@@ -333,7 +333,7 @@ def step(
     *,
     run: RunOption = None,
 ) -> None:
-    """Let some time of a simulated run that is held pass at once; then it stands still."""
+    """Let time pass in a held simulated run as fast as possible; then it stands still."""
     from command_line.commands.step import step_time
     from scenario.sections.units import DURATION
 
@@ -358,7 +358,7 @@ def until(
     ] = "1min",
     run: RunOption = None,
 ) -> None:
-    """Take a simulated run that is held to a record of its log, where time stands still."""
+    """Let time pass in a held simulated run until a record of its log; then it stands still."""
     from command_line.commands.until import await_record
     from scenario.sections.units import DURATION
 
@@ -371,7 +371,7 @@ def speed(
     *,
     run: RunOption = None,
 ) -> None:
-    """Change the pace at which the time of a simulated run that is held passes."""
+    """Change the speed at which time passes in a held simulated run."""
     from command_line.commands.speed import set_speed
 
     raise typer.Exit(set_speed(run, factor))

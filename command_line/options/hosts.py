@@ -68,7 +68,7 @@ def check(
     settings: SetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the capabilities of each host, the obstacles to the others, and what it carries by a test of 5 s."""
+    """Show what each host can run, what is missing for the rest, and the load that it carries in a test of 5 s."""
     from command_line.commands.hosts import HostsCheckRequest, check_hosts
 
     raise typer.Exit(check_hosts(HostsCheckRequest(inventory, scenario, overrides(settings)), answer(json)))

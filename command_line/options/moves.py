@@ -46,7 +46,7 @@ def move(
     ] = None,
     run: RunOption = None,
 ) -> None:
-    """Move clients of a held run to another broker, now; they are judged as in a planned move."""
+    """Move clients of a held run to another broker now; they are judged as in a planned move."""
     from command_line.commands.move import move_clients
 
     given = {"handover": handover.value, "away": away, "overlap": overlap}
