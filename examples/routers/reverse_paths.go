@@ -3,7 +3,8 @@
 //  1. A subscription is passed on to all neighbours. The first copy of it that reaches a broker counts: the neighbour
 //     that it came from is the way to the subscriber.
 //
-//  2. A withdrawal takes the same ways. One of an unknown subscription ends.
+//  2. A withdrawal takes the same ways. One of an unknown subscription ends. Withdrawn ids are kept, because a slower
+//     copy of the subscription may still come, and would be chased by its withdrawal round a cycle for ever.
 //
 //  3. A publication is delivered to the clients here whose subscriptions match it, and goes once to each neighbour that
 //     is the way to others. One that a broker has seen ends there, because in a cycle several ways meet.
@@ -28,6 +29,7 @@ var (
 	seen      = map[string]bool{}
 	up        = map[string]bool{}
 	known     = map[string]subscription{}
+	withdrawn = map[string]bool{}
 )
 
 // sorted makes the order of a map's keys the same in every run.
@@ -59,6 +61,7 @@ func learn(id string, entry subscription) {
 }
 
 func forget(id string) {
+	withdrawn[id] = true
 	delete(known, id)
 	unindex(id)
 }
@@ -81,15 +84,16 @@ func spread(number string, message Message, source string) []Object {
 }
 
 func receive(neighbour string, message Message) []Object {
-	entry, isKnown := known[message.ID]
+	_, isKnown := known[message.ID]
 	switch message.Kind {
 	case "subscribe":
-		if !isKnown {
+		if !isKnown && !withdrawn[message.ID] {
 			learn(message.ID, subscription{neighbour: neighbour, predicates: message.Predicates})
 			return others(neighbour, subscribing(message.ID, message.Predicates, message.Hops+1))
 		}
 	case "unsubscribe":
-		if isKnown && entry.neighbour == neighbour {
+		withdrawn[message.ID] = true
+		if isKnown {
 			forget(message.ID)
 			return others(neighbour, Message{Kind: "unsubscribe", ID: message.ID, Hops: message.Hops + 1})
 		}

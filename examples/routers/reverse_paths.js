@@ -3,7 +3,8 @@
 //
 // 1. A subscription is passed on to all neighbours. The first copy of it that reaches a broker counts: the neighbour
 //    that it came from is the way to the subscriber.
-// 2. A withdrawal takes the same ways. One of an unknown subscription ends.
+// 2. A withdrawal takes the same ways. One of an unknown subscription ends. Withdrawn ids are kept, because a slower
+//    copy of the subscription may still come, and would be chased by its withdrawal round a cycle for ever.
 // 3. A publication is delivered to the clients here whose subscriptions match it, and goes once to each neighbour that
 //    is the way to others. One that a broker has seen ends there, because in a cycle several ways meet.
 // 4. A neighbour that has come up, perhaps without its state, is sent all subscriptions that did not come from it.
@@ -18,6 +19,7 @@ const declaration = { calls: ['link_up', 'link_down', 'tables'], needs: ['conten
 
 serve(declaration, ({ broker, incarnation }) => {
   const known = new Map();  // subscriptions by id: client or neighbour, and the predicates
+  const withdrawn = new Set();
   const seen = new Set();
   const up = new Set();
   let published = 0;
@@ -32,8 +34,10 @@ serve(declaration, ({ broker, incarnation }) => {
   }
 
   function forget(id) {
-    known.delete(id);
+    withdrawn.add(id);
+    if (!known.delete(id)) return false;
     tell({ of: 'unindex', key: id });
+    return true;
   }
 
   function spread(number, message, source) {
@@ -55,15 +59,12 @@ serve(declaration, ({ broker, incarnation }) => {
 
   const receivers = {
     subscribe(message, neighbour) {
-      if (known.has(message.id)) return [];
+      if (known.has(message.id) || withdrawn.has(message.id)) return [];
       learn(message.id, { neighbour }, message.predicates);
       return others(neighbour, subscribing(message.id, message.predicates, (message.hops || 0) + 1));
     },
     unsubscribe(message, neighbour) {
-      const entry = known.get(message.id);
-      if (entry === undefined || entry.neighbour !== neighbour) return [];
-      forget(message.id);
-      return others(neighbour, { same: 0, hops: (message.hops || 0) + 1 });
+      return forget(message.id) ? others(neighbour, { same: 0, hops: (message.hops || 0) + 1 }) : [];
     },
     publish(message, neighbour) {
       const number = Buffer.from(message.header || '', 'base64').toString();

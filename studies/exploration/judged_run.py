@@ -49,7 +49,7 @@ from record.log import TraceRecord
 from record.manifest import MODELLED, Manifest, PhaseName, RungChoice, VariantRecord
 from record.unread import UNREAD
 from scenario.model import Scenario
-from studies.exploration.records import in_order, most_hops
+from studies.exploration.records import farthest, in_order
 from topology.link_properties import LinkDirection, LinkProperties
 
 MOST_RECORDS = 50_000
@@ -197,8 +197,10 @@ class _Run:
         (delivery,) = judged_deliveries(self._paths.directory, MemoryEngine(), LogsInMemory(self.logs.by_file()))
         yield from defects_of(delivery, variant, plan.scenario.timeline.drain)
         brokers = len(plan.overlay.brokers)
-        if (hops := most_hops(records)) > HOPS_OF_A_BROKER * brokers:
-            yield Defect(Kind.CIRCLES, f"a message travelled over {hops} links of {brokers} brokers")
+        hops, message = farthest(records)
+        if hops > HOPS_OF_A_BROKER * brokers:
+            where = f"{message} travelled over {hops} links of {brokers} brokers (field `hops` of the logs)"
+            yield Defect(Kind.CIRCLES, where)
 
     def _simulated(self) -> Measurements:
         """Raises `EndlessRunError`, `UserError`."""

@@ -25,6 +25,9 @@ def in_order(logs: Iterable[Iterable[TraceRecord]]) -> list[TraceRecord]:
     return sorted(chain.from_iterable(logs), key=attrgetter("time"))
 
 
-def most_hops(records: Iterable[TraceRecord]) -> int:
-    """The largest number of links that a message had travelled over when it was received."""
-    return max((record.hops or 0 for record in records), default=0)
+def farthest(records: Iterable[TraceRecord]) -> tuple[int, str]:
+    """The largest number of links that a message had travelled over when it was received, and the message in words."""
+    found = max(records, key=lambda record: record.hops or 0, default=None)
+    if found is None:
+        return 0, ""
+    return found.hops or 0, f"{found.label or found.kind or 'message'} {found.id!r}"

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from broker_service.routing.program.references import reference_to
+from scenario.loading import load_text
 from studies.conformance import Case, CaseVerdict, SimulatedCaseRunner, read, run_case
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.repeats import run_twice
+from studies.exploration.judged_run import judging_room
 from tests.documentation.markdown import ROOT
 
 EXAMPLES = ROOT / "examples" / "routers"
@@ -22,6 +24,21 @@ CASES = (
     ("cycles", "ring-of-3-all-subscribe"),
     ("single-broker", "two-clients-use-one-id"),
 )
+
+
+RING = """
+name: ring
+topology:
+  kind: explicit
+  links: [{{between: [B1, B2], delay: 7ms}}, {{between: [B2, B3], delay: 30ms}}, {{between: [B1, B3], delay: 30ms}}]
+routing: {{protocol: {{program: [{program}]}}}}
+workload:
+  operations:
+    - {{at: 10s, client: S2, broker: B3, id: s1, subscribe: "[class,eq,'B'],[x,>=,0],[x,<=,5]"}}
+    - {{at: 10s, client: S2, broker: B3, unsubscribe: s1}}
+timeline: {{join: 8s, run: 9s, drain: 1min, withdraw: 1min}}
+faults: [{{at: join+12s, kill: [B3], for: 3s}}]
+"""
 
 
 def _case(file: str, id: str) -> Case:
@@ -43,6 +60,14 @@ def _assert_passes(argv: Sequence[str]) -> None:
 @pytest.mark.parametrize("program", ["flooding.js", "reverse_paths.js"])
 def test_a_program_in_node_passes(program: str) -> None:
     _assert_passes([str(EXAMPLES / program)])
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+def test_a_withdrawal_does_not_chase_its_subscription_round_a_cycle() -> None:
+    """A broker that has restarted is sent a subscription of which the withdrawal is already on its way there."""
+    scenario = load_text(RING.format(program=EXAMPLES / "reverse_paths.js"), "ring")
+    with judging_room() as room:
+        assert room.judged(scenario).kinds == ()
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
