@@ -48,7 +48,7 @@ class LimitVerdict(msgspec.Struct, frozen=True, kw_only=True):
         if self.outcome is LimitOutcome.NOT_JUDGED:
             return f"{self.figure.in_words}: not judged, {wanted}: {self.reason}"
         if self.found is None:
-            return f"{self.figure.in_words}: {self.reason}; {wanted}"
+            return f"{self.figure.in_words}: {self.outcome}, because {self.reason}; {wanted}"
         return f"{self.figure.in_words} {self._found_in_words()}: {self._outcome_in_words()}; {wanted}"
 
     def _limit_in_words(self) -> str:

@@ -81,7 +81,7 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
         exploration.asked_to_end = lambda: interrupt.asked
         try:
             with shown_progress(console, f"exploring around {request.file}") as show:
-                exploration.on_look = lambda account: show(progress_line(account, exploration.seconds))
+                exploration.on_look = lambda account: show(progress_line(account))
                 exploration.explore(at)
         except QuickStop:
             interrupted = True
@@ -91,18 +91,18 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
         interrupted = _confirm(account, RealRuns(rungs, directory / "confirmed"), console)
         save_account(account, surroundings.protocol, request.seed, directory)
     title = f"around {request.file.name}, {Path(surroundings.protocol).name}, seed {request.seed}"
-    page = build_page(title, account, exploration.seconds, directory)
+    page = build_page(title, account, directory)
     if request.junit is not None:
-        write_junit([suite_of(f"explored {title}", account, exploration.seconds, directory)], request.junit)
-    for line in closing_lines(exploration, page):
+        write_junit([suite_of(f"explored {title}", account, directory)], request.junit)
+    for line in closing_lines(account, page):
         console.print(line, markup=False, soft_wrap=True)
     answer.document({"directory": directory, "exploration": msgspec.Raw((directory / FILE).read_bytes())})
     return _exit_code(account, interrupted=interrupted)
 
 
-def progress_line(account: Account, seconds: float) -> str:
+def progress_line(account: Account) -> str:
     """The state of an exploration in one line."""
-    pace = account.runs / seconds if seconds else 0.0
+    pace = account.runs / account.seconds if account.seconds else 0.0
     found = f"{len(account.seen):,} kinds of behaviour; {findings_in_words(len(account.findings))}"
     return f"{runs_in_words(account.runs)}, {pace:.1f} a second; {found}"
 
@@ -119,10 +119,9 @@ def finding_lines(finding: Finding, directory: Path) -> Iterator[str]:
         yield f"  as a case: {case_command(finding, directory)}"
 
 
-def closing_lines(exploration: Exploration, page: Path) -> Iterator[str]:
+def closing_lines(account: Account, page: Path) -> Iterator[str]:
     """The account of an exploration, at its end."""
-    account = exploration.account
-    yield from account_lines(account, exploration.seconds)
+    yield from account_lines(account)
     for finding in account.findings.values():
         yield f"  {finding.name}: {'; '.join(filter(None, (finding.cause.in_words(), finding.confirmed)))}"
     for kind, number in sorted(account.kinds.items()):

@@ -33,6 +33,8 @@ class Account:
     """Runs by which findings were shrunk, besides."""
     processor: float = 0.0
     """Processor seconds that all runs took, without those by which findings were shrunk."""
+    seconds: float = 0.0
+    """Seconds that all commands took which went on with it."""
     seen: Counter[str] = field(default_factory=Counter)
     """The number of runs that showed each feature."""
     kinds: Counter[str] = field(default_factory=Counter)
@@ -95,7 +97,7 @@ class Exploration:
     """Called several times a second."""
     asked_to_end: Callable[[], bool] = bool
     seconds: float = 0.0
-    """Seconds that it has taken."""
+    """Seconds that it has taken, without those of earlier commands."""
     _latest: Parent | None = None
     """The latest run that was drawn anew."""
     _suspects: deque[Suspect] = field(default_factory=deque)
@@ -113,7 +115,7 @@ class Exploration:
                 self._conclude(unshrunk(suspect))
 
     def _explore(self, at: Workers) -> None:
-        began, number, shrinking = time.monotonic(), self.account.runs, 0
+        began, number, shrinking, before = time.monotonic(), self.account.runs, 0, self.account.seconds
         while True:
             while at.idle and not self.asked_to_end():
                 if shrinking < len(self._suspects):
@@ -134,6 +136,7 @@ class Exploration:
                     shrinking -= 1
                     self._conclude(ended)
             self.seconds = time.monotonic() - began
+            self.account.seconds = before + self.seconds
             self.on_look(self.account)
 
     def _take(self, explored: Explored) -> None:

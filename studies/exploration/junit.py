@@ -10,11 +10,11 @@ from studies.exploration.findings import Finding
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
 
 
-def suite_of(title: str, account: Account, seconds: float, directory: Path) -> JunitSuite:
+def suite_of(title: str, account: Account, directory: Path) -> JunitSuite:
     """One case for each finding that failed; a single one that passed where there is none."""
     cases = [_case(title, finding, directory) for finding in account.findings.values()]
     properties = {"runs": str(account.runs), "kinds of behaviour": str(len(account.seen))}
-    return JunitSuite(title, cases or [JunitCase(name="explored", class_name=title)], properties, seconds)
+    return JunitSuite(title, cases or [JunitCase(name="explored", class_name=title)], properties, account.seconds)
 
 
 def _case(title: str, finding: Finding, directory: Path) -> JunitCase:

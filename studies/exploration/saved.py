@@ -41,6 +41,7 @@ class SavedAccount(msgspec.Struct, frozen=True, kw_only=True):
     refused: int
     shrinking_runs: int
     processor: float
+    seconds: float = 0.0
     seen: dict[str, int]
     kinds: dict[str, int]
     findings: list[SavedFinding]
@@ -55,6 +56,7 @@ def save_account(account: Account, protocol: str, seed: int, directory: Path) ->
         refused=account.refused,
         shrinking_runs=account.shrinking_runs,
         processor=account.processor,
+        seconds=account.seconds,
         seen=dict(account.seen),
         kinds=dict(account.kinds),
         findings=[_saved(finding) for finding in account.findings.values()],
@@ -85,6 +87,7 @@ def saved_account(directory: Path, protocol: str, seed: int) -> Account:
         refused=saved.refused,
         shrinking_runs=saved.shrinking_runs,
         processor=saved.processor,
+        seconds=saved.seconds,
         seen=Counter(saved.seen),
         kinds=Counter(saved.kinds),
         findings={finding.cause: finding for finding in found},

@@ -16,11 +16,12 @@ _CLIENTS_AND_BROKERS = (
 """Records that some protocols make, or that need a fault or a bound."""
 
 
-def account_lines(account: Account, seconds: float) -> Iterator[str]:
+def account_lines(account: Account) -> Iterator[str]:
     """The account, a sentence a line."""
     each = account.runs / account.processor if account.processor else 0.0
     shrinking = f"; {runs_in_words(account.shrinking_runs)} more to shrink" if account.shrinking_runs else ""
-    yield f"{runs_in_words(account.runs)} in {seconds:.0f} s, {each:.1f} for each second of a processor{shrinking}"
+    pace = f"{account.seconds:.0f} s, {each:.1f} for each second of a processor"
+    yield f"{runs_in_words(account.runs)} in {pace}{shrinking}"
     if account.refused:
         yield f"{account.refused:,} of them could not be run: the protocol or the simulator refused the scenario"
     yield f"{len(account.seen):,} kinds of behaviour were seen"

@@ -25,6 +25,8 @@ COLOURS = (
 )
 _GROUPINGS = ("cluster", "level", "domain", "country")
 """Attributes that may determine a broker's colour: the first that all brokers have, with few enough values."""
+_FEW = 12
+"""Largest number of brokers for which a small drawing is large enough."""
 _LABELLED_AT_MOST = 150
 _BENT_AT_MOST = 300
 """Largest number of brokers for which links are bent around brokers."""
@@ -224,7 +226,7 @@ def _size(overlay: Overlay, regions: int, clusters: int) -> _Size:
     if regions:
         return _Size(max(640.0, 62.0 * regions + 112), 84 + 56 + max(150.0 * clusters - 60, 60), 13)
     brokers = len(overlay.brokers)
-    side = min(2400.0, max(560.0, 110 * math.sqrt(brokers)))
+    side = min(2400.0, max(400.0 if brokers <= _FEW else 560.0, 110 * math.sqrt(brokers)))
     radius = 13.5 if all(len(broker.id) <= 3 for broker in overlay.brokers) else 7.0
     return _Size(1.35 * side, side + 60, radius if brokers <= 60 else max(5.0, radius * math.sqrt(60 / brokers)))
 

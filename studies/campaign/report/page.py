@@ -111,6 +111,7 @@ def render(summary: CampaignSummary, directory: Path, following: Following = NOT
         sentences=list(closing_lines(summary)),
         delivery_badge="good" if summary.delivery == ["correct"] else "bad",
         fidelity_badge=_BADGES[FidelityVerdict(summary.fidelity)],
+        limits=[limit for line in summary.cells for _, limit in line.result.limits],
         schedules=schedules,
         rows=[_matrix_row(group, schedules) for group in groups(summary.matrix)],
         recovery=embedded(recovery_figure(summary), "recovery") if faults else None,

@@ -50,14 +50,14 @@ class FindingView:
     """The command that runs it as a conformance case; empty where there is none."""
 
 
-def build_page(title: str, account: Account, seconds: float, directory: Path) -> Path:
+def build_page(title: str, account: Account, directory: Path) -> Path:
     """Writes `report/index.html` of an exploration's directory and returns its path."""
     target = directory / REPORT
     target.parent.mkdir(exist_ok=True)
     page = page_templates("studies.exploration.report").get_template("exploration.html.j2")
     text = page.render(
         title=title,
-        sentences=list(account_lines(account, seconds)),
+        sentences=list(account_lines(account)),
         findings=[_view(finding, directory) for finding in account.findings.values()],
         rarest=list(rarest(account)),
     )

@@ -137,6 +137,12 @@ def test_the_longest_recovery(recovered: float | None, healed: int | None, outco
     assert found.outcome is outcome
 
 
+def test_without_faults_the_limit_on_recovery_is_met_and_says_why() -> None:
+    (found,) = judged([variant("base", figure(1.0), faults=[])], at_most(LimitedFigure.RECOVERY, 2.0))
+    reason = "met, because there was no fault to recover from"
+    assert found.in_words() == f"longest recovery: {reason}; at most 2 s expected"
+
+
 def test_a_recovery_on_a_host_that_made_the_delays_is_not_judged() -> None:
     slow = variant("base", figure(1.0, 0.9, FidelityVerdict.INVALID), faults=[KILL])
     (found,) = judged([slow], at_most(LimitedFigure.RECOVERY, 2.0))

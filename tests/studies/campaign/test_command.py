@@ -76,7 +76,9 @@ def test_a_missed_limit_of_a_cell_fails_the_campaign_and_says_by_how_much(
     assert printed.count("%); at most 10 expected") == 2
     assert "1 of 2 limits missed" in output
     assert 'name="base: limit on messages"' in xml.read_text()
-    assert "at most 10 expected" in (tmp_path / "out" / "report" / "index.html").read_text()
+    page = (tmp_path / "out" / "report" / "index.html").read_text()
+    assert "at most 10 expected" in page
+    assert '<span class="badge bad">limits: missed</span>' in page
 
 
 def test_a_broker_that_fails_by_its_own_code_comes_before_all_else(

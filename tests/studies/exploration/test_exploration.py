@@ -101,10 +101,12 @@ def test_an_exploration_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.Ca
     protocol = protocol_with("notifies twice", tmp_path)
     first = request(protocol, tmp_path)
     explore_around(first)
+    before = saved_account(tmp_path, str(protocol), first.seed).seconds
     explore_around(replace(first, budget=Budget(runs=9)))
     assert "going on after 6 runs with 1 finding\n" in capsys.readouterr().out
     account = saved_account(tmp_path, str(protocol), first.seed)
     assert account.runs == 9
+    assert account.seconds > before > 0
     assert len(account.findings) == 1
     with pytest.raises(BadInputError, match="explored"):
         saved_account(tmp_path, "tid", first.seed)

@@ -37,7 +37,7 @@ async def test_nothing_is_cut_off_and_times_are_in_seconds(tmp_path: Path, brows
     scenario, cause = load_text(SCENARIO, "explored"), Cause("lost", ("kill",), ())
     defect = Defect("lost", "P2:1 for S1: it arrived at 2 brokers")
     found = Finding(name="finding-1", cause=cause, number=0, scenario=scenario, found=scenario, defects=(defect,))
-    page = build_page("around this", Account(runs=1, findings={cause: found}), 1.0, tmp_path)
+    page = build_page("around this", Account(runs=1, findings={cause: found}), tmp_path)
     async with opened(browser, page.as_uri()) as shown:
         rows = await shown.value(
             "return [...document.querySelectorAll('.schedule tbody tr')].map(row => row.innerText);"
