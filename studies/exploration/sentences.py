@@ -25,8 +25,9 @@ def account_lines(account: Account) -> Iterator[str]:
     if account.refused:
         yield f"{account.refused:,} of them could not be run: the protocol or the simulator refused the scenario"
     yield f"{len(account.seen):,} kinds of behaviour were seen"
-    if unseen := never_seen(account):
-        yield f"never seen: {', '.join(unseen)}"
+    for what, unseen in never_seen(account).items():
+        if unseen:
+            yield f"{what} never seen: {', '.join(unseen)}"
     yield findings_in_words(len(account.findings))
 
 
@@ -35,14 +36,12 @@ def rarest(account: Account) -> list[tuple[int, str]]:
     return sorted((number, feature) for feature, number in account.seen.items())[:MOST_RAREST]
 
 
-def never_seen(account: Account) -> list[str]:
+def never_seen(account: Account) -> dict[str, list[str]]:
     """Kinds of records and of faults that no run showed."""
     words = {word for feature in account.seen for word in feature.replace(",", "").split()}
     records = [event.value for event in _CLIENTS_AND_BROKERS if event.value.split()[0] not in words]
-    faults = [
-        f"a fault {kind.value}" for kind in FaultKind if kind is not FaultKind.THROTTLE and kind.value not in words
-    ]
-    return records + faults
+    faults = [kind.value for kind in FaultKind if kind is not FaultKind.THROTTLE and kind.value not in words]
+    return {"records": records, "faults": faults}
 
 
 def findings_in_words(number: int) -> str:
