@@ -115,12 +115,13 @@ class Exploration:
                 self._conclude(unshrunk(suspect))
 
     def _explore(self, at: Workers) -> None:
-        began, number, shrinking, before = time.monotonic(), self.account.runs, 0, self.account.seconds
+        began, before = time.monotonic(), self.account.seconds
+        number, task, shrinking = self.account.runs, -2, 0
         while True:
             while at.idle and not self.asked_to_end():
                 if shrinking < len(self._suspects):
-                    at.begin(-2 - shrinking, self._suspects[shrinking])
-                    shrinking += 1
+                    at.begin(task, self._suspects[shrinking])
+                    shrinking, task = shrinking + 1, task - 1
                 elif self._is_over(number):
                     break
                 else:

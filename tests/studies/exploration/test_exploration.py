@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -19,11 +20,11 @@ from scenario.loading import load
 from studies.exploration.directory import case_command
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Budget, Exploration
-from studies.exploration.judged_run import judging_room
+from studies.exploration.judged_run import Defect, judging_room
 from studies.exploration.mutation import Parent
 from studies.exploration.saved import saved_account
 from studies.exploration.surroundings import Shape, Surroundings
-from studies.exploration.workers import Explored, Explorer, Workers, workers
+from studies.exploration.workers import Explored, Explorer, Reduced, Suspect, Workers, unshrunk, workers
 from tests.studies.exploration.faulty import protocol_with
 
 LINE = Path("scenarios/line-3.yaml")
@@ -88,6 +89,41 @@ def test_what_cannot_be_shrunk_in_time_is_kept_as_it_is(monkeypatch: pytest.Monk
     exploration.explore(cast("Workers", EndlessShrinking(explorer.unfinished(0, None, "killed"))))
     (finding,) = exploration.account.findings.values()
     assert finding.scenario == finding.found
+
+
+class TwoAtOnce:
+    """Two workers, of which the one ends that has begun first. Every run shows two kinds of defects of its own."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self._explorer = explorer
+        self._running: dict[int, Suspect | None] = {}
+
+    @property
+    def idle(self) -> bool:
+        return len(self._running) < 2
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._running)
+
+    def begin(self, number: int, request: Suspect | None) -> None:
+        assert number not in self._running
+        self._running[number] = request
+
+    def ended(self, seconds: float) -> Iterator[Explored | Reduced]:
+        number = next(iter(self._running))
+        if (suspect := self._running.pop(number)) is not None:
+            yield unshrunk(suspect)
+        else:
+            defects = tuple(Defect(f"{kind} {number}", "") for kind in ("lost", "doubled"))
+            yield replace(self._explorer.unfinished(number, None, ""), defects=defects)
+
+
+def test_findings_that_are_shrunk_side_by_side_are_not_taken_for_each_other() -> None:
+    explorer = Explorer(Drawing(Surroundings(Shape.TREE, "tid")), 1)
+    exploration = Exploration(explorer, Budget(runs=2))
+    exploration.explore(cast("Workers", TwoAtOnce(explorer)))
+    assert {cause.kind for cause in exploration.account.findings} == {"lost 0", "doubled 0", "lost 1", "doubled 1"}
 
 
 def test_no_time_is_no_exploration(tmp_path: Path) -> None:
