@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from tests.gauntlet import scenarios
@@ -186,6 +186,12 @@ class Mutant:
         where = f"{place.module.removeprefix('broker_service.')}.{name}"
         return f"{self.number}: {where}, line {place.line}, {place.words} [{self.scenario.name}]"
 
+    @property
+    def owner(self) -> type | ModuleType:
+        """The class or module whose function is changed."""
+        module = importlib.import_module(self.place.module)
+        return getattr(module, self.place.owner) if self.place.owner else module
+
     def install(self) -> None:
         """Puts the mutated function in the place of the original one, in this process."""
         place = self.place
@@ -196,7 +202,7 @@ class Mutant:
         made: dict[str, Any] = {}
         code = compile(ast.fix_missing_locations(ast.Module([tree], [])), module.__file__ or "", "exec")
         exec(code, module.__dict__, made)
-        install(getattr(module, place.owner) if place.owner else module, place.function, made[place.function])
+        install(self.owner, place.function, made[place.function])
 
 
 Executed = Mapping[str, frozenset[int]]

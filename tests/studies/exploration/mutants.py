@@ -3,27 +3,31 @@
     python -m tests.studies.exploration.mutants 20 1200       # 20 mutants, 1,200 processor seconds for each
     python -m tests.studies.exploration.mutants 20 1200 27    # the same, from mutant 27 on
 
-Mutants are the gauntlet's, drawn from the digest of the commit that froze its generator. Two are tried at once. Mutants
-that `HARMLESS` names are tried, too, but not counted.
+Mutants are the gauntlet's, drawn from the digest of the commit that froze its generator. Two are tried at once. A run
+counts that is wrong with the mutant, and right without it. Mutants that `HARMLESS` names are tried, but not counted.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from inspect import getattr_static
 from itertools import dropwhile
 from pathlib import Path
 
 import msgspec
 
 from scenario.loading import load_text
+from scenario.model import Scenario
+from studies.exploration.judged_run import judging_room
 from studies.exploration.surroundings import Surroundings
 from tests.gauntlet.forks import Forks
 from tests.gauntlet.frozen import MUTANTS_SEED
 from tests.gauntlet.hunting import HonestRuns, is_named
 from tests.gauntlet.mutants import Mutant, drawn
+from tests.gauntlet.planting import install
 from tests.gauntlet.running import verdict_on
 from tests.gauntlet.trials import Part
 from tests.studies.exploration.inside import explored
@@ -86,6 +90,7 @@ class Found(msgspec.Struct, frozen=True):
 def tried(mutant: Mutant, seconds: float) -> Found | None:
     """Explores with a mutant in this process, which is of no use for anything else then; None for one that a calm run
     shows."""
+    original = getattr_static(mutant.owner, mutant.place.function)
     mutant.install()
     with tempfile.TemporaryDirectory() as out:
         outcome = mutant.scenario.run.simulated(Path(out))
@@ -94,9 +99,23 @@ def tried(mutant: Mutant, seconds: float) -> Found | None:
     surroundings, spent = Surroundings.of(load_text(mutant.scenario.text, mutant.scenario.name)), 0.0
     for run in explored(surroundings, 1):
         spent += run.processor
-        if run.kinds or spent > seconds:
+        if run.kinds and _is_right(run.scenario, mutant, original):
             return Found(run.kinds, spent)
+        if spent > seconds:
+            return Found((), spent)
     raise AssertionError("runs have no end")
+
+
+def _is_right(scenario: Scenario, mutant: Mutant, original: Callable[..., object]) -> bool:
+    """True when a run shows no defect without the mutant, which is taken out meanwhile."""
+    owner, name = mutant.owner, mutant.place.function
+    mutated = getattr_static(owner, name)
+    install(owner, name, original)
+    try:
+        with judging_room() as room:
+            return not room.judged(scenario).kinds
+    finally:
+        install(owner, name, mutated)
 
 
 def outcomes(seconds: float, first: int = 0) -> Iterator[tuple[Mutant, Found]]:
