@@ -78,7 +78,7 @@ class Shrinking:
             return False
         self.tries += 1
         run = self.judged(scenario)
-        if self.kind not in run.kinds:
+        if self.kind not in run.kinds or not _is_valid(scenario):
             return False
         self._best = scenario, run
         return True
@@ -234,6 +234,15 @@ def _rounded_fault(fault: FaultItem, unit: float) -> FaultItem | None:
         return FaultItem.model_validate(fields)
     except ValidationError:
         return None
+
+
+def _is_valid(scenario: Scenario) -> bool:
+    """True when the file of a scenario can be read again. Parts that were left out were not checked with the others."""
+    try:
+        Scenario.model_validate(scenario.resolved())
+    except ValidationError:
+        return False
+    return True
 
 
 def _multiple(number: float, unit: float) -> float:

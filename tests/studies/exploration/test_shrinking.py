@@ -13,7 +13,7 @@ from scenario.sections.topology.explicit import ExplicitTopology
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account
 from studies.exploration.findings import Cause
-from studies.exploration.judged_run import JudgingRoom, judging_room
+from studies.exploration.judged_run import Defect, JudgedRun, JudgingRoom, judging_room
 from studies.exploration.shrinking import Shrinking, Shrunk
 from studies.exploration.surroundings import Shape, Surroundings
 from studies.exploration.workers import Suspect, unshrunk
@@ -48,6 +48,16 @@ def test_little_is_left_and_it_shows_the_defect(room: JudgingRoom, tmp_path: Pat
     assert len(scenario.topology.links) <= 2
     assert all(item.at == round(item.at) for item in scenario.workload.operations)
     assert Cause.of("duplicated", scenario, surroundings) == Cause("duplicated", (), ())
+
+
+def test_what_is_left_can_be_read_again() -> None:
+    """A defect that every run shows would leave no operation, which no scenario may have."""
+    surroundings = Surroundings(Shape.TREE, "tid")
+    found = Shrinking(surroundings, "lost", lambda _: JudgedRun(defects=(Defect("lost", ""),))).shrunk(
+        Drawing(surroundings).drawn(Random(1))
+    )
+    assert found is not None
+    assert Scenario.model_validate(found.scenario.resolved()).workload.operations
 
 
 def test_a_run_without_the_defect_is_not_shrunk(room: JudgingRoom) -> None:
