@@ -21,9 +21,9 @@ class Event(enum.StrEnum):
     RECEIVED = "received"
     """A message had its turn. peer: the neighbour or client; bytes: body and header.
 
-    arrived: the time at which it came from a neighbour's link, or a publication over the access link of its client's
-    site, if that was earlier. Between the two it waited for the broker: for its earlier work, for modelled service
-    (`BrokerConfig.service_time`), or for a processor.
+    arrived: the time at which it came over a neighbour's link, or a publication over the access link of its client's
+    site, if that was before its turn. Between arrival and turn it waited for the broker's earlier work, for modelled
+    service (`BrokerConfig.service_time`), or for a processor.
 
     duration: the router's work on it. It includes the comparison of `matched` and excludes decoding a publication's
     content, because no protocol does that at the publisher's broker. Of messages from clients, only publications have
@@ -35,22 +35,22 @@ class Event(enum.StrEnum):
     """A message left the output queue for a neighbour; sending it takes a link's send time from then on. duration: its
     wait in the queue; queue: length left behind.
 
-    written: the time at which it was handed to the transport, where sending took time; other messages are written when
-    they leave the queue. The record is then made at that time. It has no `written` if the stream broke before. A
+    written: the time at which it was handed to the transport, where sending took time. The record is then made at that
+    time, and has no `written` if the stream broke before. Other messages are written when they leave the queue. A
     message that travels again on another stream is not recorded again."""
     DETECTED = "detected"
     """The broker detected a set of publications that together match a composite subscription. kind: `detection`; id:
     the client's name for the composite; publications: the set; duration: its spread, which is the time between the
-    earliest and the latest `publish` of the set. While a unit moves, several brokers may detect the same set, of which
-    the client is notified once. text: the unit, where that is a part of the composite which is detected by itself
-    (`placement`); the set fulfils that part."""
+    earliest and the latest `publish` of the set. While a unit (a composite that is routed as a whole) moves, several
+    brokers may detect the same set; the client is notified of it once. text: the name of the sub-unit, where a part of
+    the composite is detected by itself (`placement`); the set then fulfils that part."""
     JOINED = "joined"
     """The broker became the join point of a composite subscription that is routed as a unit: it detects the composite
     from now on. kind: `compose`; id: the client's name for the composite; placement: the decision, of which `text`
     states the reason; peer: the broker that was the join point before, if the unit has moved."""
     MOVED = "moved"
-    """The broker, so far the join point of a unit, sent it on. It still detects the composite until `left`, so that
-    no publication is missed meanwhile. Fields as in `joined`; peer: the neighbour that it was sent to."""
+    """The broker was the join point of a unit and sent the unit on. It still detects the composite until `left`, so
+    that no publication is missed meanwhile. Fields as in `joined`; peer: the neighbour that the unit was sent to."""
     LEFT = "left"
     """The broker detects a unit no more, and the matches that it stored for the unit are gone. Fields as in `joined`,
     without peer; text: the reason. Not written by a broker that crashes."""
@@ -66,21 +66,22 @@ class Event(enum.StrEnum):
     """
     DISTURBED = "disturbed"
     """The fault `disturb` hit a message that came from a neighbour. text: `lost`, `repeated` or `held back`; duration:
-    the time for which it is held back. One that is not lost is `received` as often as the router gets it."""
+    the time for which it is held back. A message that is not lost is `received` as often as the router gets it."""
     WAITED = "waited"
-    """A publication had waited for at least 250 ms. Written only of publications outside of the sample, where brokers
-    log a sample of publications (the scenario's `logs.publications`). duration: the wait; peer: the neighbour of the
-    output queue, which it left at `time`; without peer, it waited for service, and `time` is that of its turn."""
+    """A publication had waited for at least 250 ms. Written only where brokers log a sample of publications (the
+    scenario's `logs.publications`), and only of publications outside of the sample. duration: the wait. With peer, it
+    waited in the output queue for this neighbour, which it left at `time`; without peer, it waited for service, and
+    `time` is that of its turn."""
     RECALLED = "recalled"
-    """The router took a message back that was meant for a neighbour. peer: the neighbour."""
+    """The router took back a message that was meant for a neighbour. peer: the neighbour."""
     REJECTED = "rejected"
     """A client's operation was rejected. text: the reason."""
     REFUSED = "refused"
     """A client's publication was refused, with notice to the client, because the routing protocol takes no more for
     now. It was never accepted. text: the reason."""
     LINK_UP = "link_up"
-    """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker,
-    and client: the client that has a session of its own, because it is at a site."""
+    """A stream was opened. At a broker, peer: the neighbour; count: the neighbour's incarnation. At a driver, peer: the
+    session's broker; client: the client, if it has a session of its own because it is at a site."""
     LINK_DOWN = "link_down"
     """The stream broke, or its other end is silent."""
     LINK_ADDED = "link_added"
@@ -96,13 +97,15 @@ class Event(enum.StrEnum):
     DEFECT = "defect"
     """The broker ends because its own code failed, nearly always its router. count: its incarnation.
 
-    text: a sentence that names the broker, the protocol and what was handled; then the stack trace, a line each.
+    text: a sentence that names the broker, the protocol and what was handled; below it the stack trace.
     """
 
     ADVERTISE = "advertise"
     """A client's operation, as issued. id: the client's name for it; predicates: its content."""
     UNADVERTISE = "unadvertise"
+    """A client's operation, as issued. It withdraws the advertisement of this id."""
     SUBSCRIBE = "subscribe"
+    """A client's operation, as issued. id: the client's name for it; predicates: its content."""
     UNSUBSCRIBE = "unsubscribe"
     """A client's operation, as issued. It withdraws a subscription or a composite subscription of this id."""
     COMPOSE = "compose"
@@ -133,13 +136,13 @@ class Event(enum.StrEnum):
     (`clients.unread`). count: their number, since the last such record."""
     STREAM_ENDED = "stream ended"
     """A client program ended its stream, or a fault ended the program. client: the program; peer: its broker. What the
-    broker had passed on to it and had not come to the site is lost with the stream."""
+    broker had passed on to the program and had not come to the site yet is lost with the stream."""
     MISNUMBERED = "misnumbered"
     """A broker that numbers notifications sent one to a client program under a number that is not the next. id: that
     of the publication; count: the number; text: the one that was due."""
     UNPROCESSED = "unprocessed"
-    """A client program's stream ended, and the program had not acknowledged this notification, though it acknowledges.
-    id: that of the publication; count: the number of the notification."""
+    """A client program's stream ended, and the program had not acknowledged this notification, though it acknowledges
+    others. id: that of the publication; count: the number of the notification."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
     composite; publications: the set. arrived: the time at which it came over the access link of the client's site,
@@ -182,7 +185,7 @@ class Event(enum.StrEnum):
     """A fault was healed, between `time - duration` and `time`. text: the kind of the heal (restart, link_up, ...);
     peer, to and kind: as in `fault`.
 
-    The node of this record and of the next four is the emulator.
+    The node of `fault`, of this record and of the next four is the emulator.
     """
     LISTENING = "listening"
     """A restarted broker began to listen for clients, between `time - duration` and `time`, as looks from outside

@@ -1,76 +1,84 @@
 """The delivery oracle: which clients must, may and must not get each publication, and what went wrong.
 
-What a client has a right to follows from clients alone: what they advertised, subscribed to, published and withdrew,
-how they were answered, and which notifications they got. For every publication and client:
+**Rights.** The rights of a client follow from clients alone: what they advertised, subscribed to, published and
+withdrew, how they were answered, and which notifications they got. A client has one of these rights to a publication:
 
-1. **must**: a subscription of the client that matches had settled before the publication was published and was not
-   withdrawn before it could be delivered, and the publication conforms to an advertisement of its own client of which
-   the same is true. The client is *owed* it, whatever fails. Not to get it is the defect *lost*, unless evidence that
-   names it excuses that, or nobody can tell; to get it twice is *duplicated*.
+1. **must**: a subscription of the client matches the publication, and the publication conforms to an advertisement of
+   its own client. Both had settled before the publication was published, and neither was withdrawn before it could be
+   delivered. The client is *owed* the publication, whatever fails. Not to get it is the defect *lost*, unless evidence
+   that names the publication excuses the loss, or nobody can tell. To get it twice is *duplicated*.
 2. **may**: as above, but the subscription or the advertisement was in flight: made or withdrawn within the time that an
-   operation takes to settle, or never confirmed. To get it and not to get it are both right; to get it twice is
-   *duplicated*.
-3. **due**: as must, where routing promises best effort only (`record.promises`). Not to get it lowers the delivery
-   ratio and is no defect. It still is a must where the client's own broker received the publication, because a broker
-   notifies all of its clients of what it receives, and where a neighbour of that broker received it and promises to
-   pass it on to adjacent subscribers (`analysis.judging.histories.adjacency`).
-4. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
+   operation takes to settle, or never confirmed. To get the publication and not to get it are both right. To get it
+   twice is *duplicated*.
+3. **due**: as must, where routing promises best effort only (`record.promises`). Not to get the publication lowers the
+   delivery ratio and is no defect. It still is a must where the client's own broker received the publication, because
+   a broker notifies all of its clients of what it receives. It also is a must where a neighbour of that broker
+   received the publication and promises to pass it on to adjacent subscribers
+   (`analysis.judging.histories.adjacency`).
+4. **none**: everything else, publications outside their client's advertisements included. To get such a publication is
+   *spurious*.
 
-A publication that its broker refused, with notice to its publisher, and did not acknowledge when it was repeated was
-never accepted: no client has a right to it.
+No client has a right to a publication that was never accepted: its broker refused it with notice to its publisher, and
+did not acknowledge it when it was repeated.
 
-An operation settles within a time that follows from the overlay's delays, modelled work and the intervals that routing
-declares (`analysis.judging.histories.settling`), after its confirmation. For one that was confirmed before the phase
-`run` began, the allowance for the work of brokers and host ends when that phase begins, because the emulator waits
-there until the overlay is quiet. All of the time ends then where logs show that no message of a subscription or an
-advertisement came to a broker from then on, until it would have been over (`analysis.judging.rights.standing`). Where
-the emulator waited in vain (the manifest's `unsettled`), such an operation has settled
-when the last message of a subscription or an advertisement of its broker's clients was received; under a protocol that
-passes them on in messages of its own, the allowance holds then. A fault of any kind
-delays an operation in flight until it is healed and the overlay has recovered. An operation that was rejected, as its
-client was notified, never existed. A subscription made again under the same name replaces the earlier one from then on.
-Operations that brokers do not answer, or reject for no reason, and sessions that break without a fault are defects of
-their own (`analysis.judging.deliveries.operations`).
+**Settling.** After its confirmation, an operation settles within a time that follows from the overlay's delays,
+modelled work and the intervals that routing declares, with an allowance for the work of brokers and host
+(`analysis.judging.histories.settling`). For operations that were confirmed before the phase `run` began:
 
-A publication is in flight from its publishing until that time after its last record in any log. Of a publication
-outside of the sample that brokers log (the manifest's `sample`), these are its last record at clients, its last drop at
-a broker and its last long wait in a broker's queue (`waited`), at which it counts as compared with subscriptions, too.
-Shorter waits are not logged. Under best effort, a broker is known to have received such a publication where one of that
-broker's clients was notified. Where none was, a missed notification is due and not lost.
+- The allowance ends when that phase begins, because the emulator waits there until the overlay is quiet.
+- The whole time ends when that phase begins if the logs show that, from then until the time would have been over, no
+  message of a subscription or an advertisement came to a broker (`analysis.judging.rights.standing`).
+- Where the emulator waited in vain (the manifest's `unsettled`), such an operation has settled when the last message of
+  a subscription or an advertisement of its broker's clients was received. The allowance holds then under a protocol
+  that passes subscriptions and advertisements on in messages of its own.
 
-A fault excuses a loss only where the promises of the routing let it cost publications (`record.promises`), and only by
-evidence that this publication for this client needed what had failed (`analysis.judging.evidence.excuses`): a copy that
-was sent to the failed broker, held by it or waiting for it, or that met its tables while they recovered. Ways that do
-not pass the failed element owe everything. Whatever evidence excuses is counted by its kind, beside the number of pairs
-that overlay, faults and promises let the faults cost at most. Some faults are a *doubt* wherever the publication was
-(`analysis.judging.doubt`): the session of its publisher, the session or the broker of its subscriber.
+A fault of any kind delays an operation in flight until the fault is healed and the overlay has recovered. An operation
+that was rejected, with notice to its client, never existed. A subscription made again under the same name replaces the
+earlier one from then on. Operations that brokers do not answer, or reject for no reason, and sessions that break
+without a fault are defects of their own (`analysis.judging.deliveries.operations`).
 
-A fault may cost only what clients of the failed broker publish or should get (`Loss.OWN_CLIENTS`, `Loss.UNACCEPTED`;
-`analysis.judging.histories.own_clients`). It excuses nothing between clients of other brokers, nor delays their
-subscriptions, except while it cuts their brokers off from each other (`analysis.judging.histories.cuts`): then
-publications wait and operations settle afterwards. Where no path is left to the end of the run, what was in flight may
-be lost. With `Loss.UNACCEPTED`, a publication that its broker accepted is owed even if that broker failed, once that
-is back. Its broker's acknowledgement to its publisher proves that it was accepted, and so does a notification of any
-client.
+**In flight.** A publication is in flight from its publishing until the settling time after its last record in any log.
+Where brokers log a sample of publications (the manifest's `sample`), the last record of a publication outside of it is
+one of these: its last record at clients, its last drop at a broker, and its last long wait in a broker's queue
+(`waited`), at which it counts as compared with subscriptions, too. Shorter waits are not logged. Under best effort, a
+broker is known to have received such a publication where one of that broker's clients was notified. Where none was, a
+missed notification is due and not lost.
 
-Links of an overlay may appear and vanish while it runs (`analysis.judging.histories.vanished_links`). Under best effort
-that excuses nothing, because its delivery ratio is to show the cost. Other routing promises a cost for
-`VANISHED_LINKS`: the link may take what is in flight with it, and publications between brokers that no path of present
-links joins may be lost; or it costs nothing, and publications wait until there is a path again, and are lost only where
-there is none to the end of the run.
+**Faults.** A fault excuses a loss only where the promises of the routing let the fault cost publications
+(`record.promises`), and only by evidence that this publication for this client needed what had failed
+(`analysis.judging.evidence.excuses`): a copy that was sent to the failed broker, held by it or waiting for it, or that
+met its tables while they recovered. On ways that do not pass the failed element everything is owed. What evidence
+excuses is counted by its kind, beside the largest number of notifications that the faults could cost by overlay, faults
+and promises. Faults on the session of a publication's publisher, or on the session or the broker of its subscriber, are
+a *doubt* wherever the publication was (`analysis.judging.doubt`).
 
-Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
-counted and reported. It is the defect *reordered*
+Some promises let a fault cost only what clients of the failed broker publish or should get (`Loss.OWN_CLIENTS`,
+`Loss.UNACCEPTED`; `analysis.judging.histories.own_clients`). Such a fault excuses nothing between clients of other
+brokers, nor does it delay their subscriptions, except while it cuts their brokers off from each other
+(`analysis.judging.histories.cuts`): then publications wait, and operations settle afterwards. Where no path is left to
+the end of the run, what was in flight may be lost. With `Loss.UNACCEPTED`, a publication that its broker accepted is
+owed even if that broker failed, once the broker is back. The broker's acknowledgement to the publisher proves that the
+publication was accepted, and so does a notification of any client.
 
-- where routing promises the order of each publisher: for every notification; and where the protocol gives publications
-  positions in streams, for every notification that came after a later position of its stream, whatever its publisher,
-  so that two clients get two publications in the same order (`analysis.reading.stream_positions`);
-- where routing promises order along an advertisement (fixed TID routing does; dynamic routing takes different paths by
-  design): if the client must get both publications, no outage may have struck either, and both conform to the same
-  first advertisement of their publisher, so that they travel on one tree.
+**Links that vanish** (`analysis.judging.histories.vanished_links`). Under best effort they excuse nothing, because the
+delivery ratio is to show their cost. Other routing promises a cost for `VANISHED_LINKS`. Either the link may take along
+what is in flight on it, and publications between brokers that no path of present links joins may be lost; or it costs
+nothing, publications wait until there is a path again, and they are lost only where there is none to the end of the
+run.
 
-A publisher that moves publishes in the order of each of its brokers alone. A client that moves keeps the order across a
-handover of its own unless that may cost it (`analysis.judging.deliveries.doubles`).
+**Order.** A notification is **overtaken** when a later publication of the same publisher reached the client first. That
+is counted and reported. It is the defect *reordered* in these cases:
+
+- Where routing promises the order of each publisher, it is for every notification. Where the protocol also gives
+  publications positions in streams, it is for every notification that came after a later position of its stream,
+  whatever its publisher, so that two clients get two publications in the same order
+  (`analysis.reading.stream_positions`).
+- Where routing promises order along an advertisement (fixed TID routing does; dynamic routing takes different paths by
+  design), it is if the client must get both publications, no outage may have struck either, and both conform to the
+  same first advertisement of their publisher, so that they travel on one tree.
+
+A publisher that moves publishes in order only as far as each of its brokers is concerned. A client that moves keeps the
+order across a handover of its own, unless the handover may cost it (`analysis.judging.deliveries.doubles`).
 
 Routing that promises every publication in the order of each publisher is **gapless**: from the start of a subscription
 on, a may becomes a must (`analysis.judging.rights.duties`, `analysis.judging.deliveries.gaps`).

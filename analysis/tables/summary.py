@@ -342,7 +342,7 @@ class SampledLogs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SentBytes(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes on emulated links from the begin of the run phase until the messages had arrived, headers included, as the
+    """Bytes on emulated links from the start of the run phase until the messages had arrived, headers included, as the
     kernel counted them: the same for brokers of any kind."""
 
     bytes: int

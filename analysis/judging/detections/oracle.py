@@ -5,16 +5,16 @@ A publication that matches a part of a composite subscription has a right of its
 `analysis.judging.oracle`, as if the composite subscription were a plain one that it matches. A set of publications that
 fulfils the pattern (`analysis.judging.detections.combinations`) is
 
-1. **must** if the client is owed all of its publications, whatever fails, and their stamps lie within the window. Not
-   to get it is *lost*, unless evidence that names it excuses that (`analysis.judging.detections.evidence`), or nobody
-   can tell; to get it twice is *duplicated*.
-2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get it twice is
-   *duplicated*.
-3. **none** otherwise, and so is every set that does not fulfil the pattern. To get it is *spurious*.
+1. **must** if the client is owed all of its publications, whatever fails, and their stamps (times of publishing) lie
+   within the window. Not to get the set is *lost*, unless evidence that names it excuses the loss
+   (`analysis.judging.detections.evidence`), or nobody can tell. To get it twice is *duplicated*.
+2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get the set twice
+   is *duplicated*.
+3. **none** otherwise, and so is every set that does not fulfil the pattern. To get such a set is *spurious*.
 
-Stamps are those of the clients' logs, which are the very values that brokers judge by. Only between hosts do they have
-an error, and with time dilation they are rounded. What a broker drops at a bound is a loss that nothing excuses; the
-record of it is shown beside the loss.
+Stamps are those of the clients' logs, the very values by which brokers detect. They have an error only between hosts,
+and with time dilation they are rounded. If a broker drops something at one of its bounds, nothing excuses the loss; the
+record of the drop is shown beside it.
 
 One composite subscription is judged at a time, in one pass over its events in the order of stamps. A notification is
 found among the events of the publication that it lists last. Sets stay open for a window, so that a notification that

@@ -27,9 +27,9 @@ from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
 HANDLING_SECONDS = 1.5
-"""The time for which a broker may hold a publication though nothing explains it: gauges of its queues come once a
-second, and a broker that is killed takes the last one with it. A copy that others overtook was not held
-(`analysis.judging.evidence.departures`)."""
+"""The time for which a broker may hold a publication though nothing explains that. It is allowed because gauges of
+queues come once a second, and a broker that is killed takes the last one with it. A copy that others overtook was not
+held (`analysis.judging.evidence.departures`)."""
 
 HANDLING = int(HANDLING_SECONDS * SECOND)
 _ENDING = frozenset({FaultKind.KILL, FaultKind.STOP})

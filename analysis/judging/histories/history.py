@@ -22,7 +22,7 @@ from record.time_units import SECOND
 from topology.model import Overlay
 
 CUT_SHORT_SECONDS = 10.0
-"""Publications made less than this before the end of an interrupted run may not have been delivered yet."""
+"""Publications made less than this time before the end of an interrupted run may not have been delivered yet."""
 
 _CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
 

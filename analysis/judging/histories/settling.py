@@ -32,8 +32,8 @@ from topology.paths import path_delays
 from topology.sites import Site
 
 ALLOWANCE_SECONDS = 2.0
-"""The time beyond that of links, modelled work and declared intervals in which an operation reaches every broker, or a
-publication is matched."""
+"""The time that an operation may take to reach every broker, or a publication to be matched, beyond the time of links,
+modelled work and declared intervals."""
 DETOURS = 4
 """Ratio of the longest way that an operation may take to the longest of the fastest paths."""
 BACKLOG = 8
