@@ -71,7 +71,7 @@ PAPERS: Mapping[str, PaperEntry] = {
         "of the acyclic factor the text says that d - e is a link, a an edge broker and e an inner one: a path",
     ),
     "octopia-figure-7": PaperEntry(
-        "OctopiA, section 9, figure 7: a path of three times a tetrahedron, 12 brokers",
+        "OctopiA, section 9, figure 7: the product of a path of three and a tetrahedron, 12 brokers",
         ScotTopology(kind="scot", acyclic=(("a", "b"), ("b", "c")), clusters=4),
     ),
     "octopia-s-e": PaperEntry(
