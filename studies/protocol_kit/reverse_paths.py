@@ -1,8 +1,10 @@
 """Reverse paths: subscriptions flood the overlay, and publications go back the ways that they came by.
 
 1. A broker that hears of a subscription first passes it on, and notes where it came from: its next hop.
-2. A withdrawal goes the same ways. Withdrawn names are kept, because a slower copy may still come.
+2. A withdrawal goes to every broker. Withdrawn names are kept, because a slower copy may still come.
 3. A publication is sent to the next hops of all subscriptions that match it, and handled once at each broker.
+4. A broker that was restarted, as `B4.2`, has lost its clients: its neighbours withdraw all names of `B4.1`.
+5. A neighbour that comes up may have missed anything, so it is told of all subscriptions and all withdrawals.
 """
 
 from __future__ import annotations
@@ -51,21 +53,27 @@ class ReversePaths(DispatchingRouter):
         return self._route(None, msgspec.structs.replace(message, header=number.encode()))
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        return [Send(neighbour, message) for source, message in self._next_hops.values() if source != neighbour]
+        lives = [Message(Kind.UNSUBSCRIBE, f"{neighbour}.{life}") for life in range(1, incarnation)]
+        former = [action for message in lives for action in self._forget(None, message)]
+        known = [Send(neighbour, message) for source, message in self._next_hops.values() if source != neighbour]
+        withdrawn = [Send(neighbour, Message(Kind.UNSUBSCRIBE, id)) for id in sorted(self._withdrawn)]
+        return [*former, *known, *withdrawn]
 
     def _learn(self, source: BrokerId | None, message: Message) -> Actions:
-        if message.id in self._next_hops or message.id in self._withdrawn:
+        if message.id in self._next_hops or not self._withdrawn.isdisjoint((message.id, _life(message.id))):
             return ()
         self._matching.add(message.id, decode_subscription(message.body))
         self._next_hops[message.id] = (source, message)
         return self._flood(source, message)
 
     def _forget(self, source: BrokerId | None, message: Message) -> Actions:
-        self._withdrawn.add(message.id)
-        if self._next_hops.pop(message.id, None) is None:
+        if message.id in self._withdrawn:
             return ()
-        self._matching.remove(message.id)
-        self._clients.pop(message.id, None)
+        self._withdrawn.add(message.id)
+        for id in [id for id in self._next_hops if message.id in (id, _life(id))]:
+            del self._next_hops[id]
+            self._matching.remove(id)
+            self._clients.pop(id, None)
         return self._flood(source, message)
 
     def _flood(self, source: BrokerId | None, message: Message) -> Actions:
@@ -82,6 +90,11 @@ class ReversePaths(DispatchingRouter):
         onward = msgspec.structs.replace(message, hops=message.hops + 1)
         sends = [Send(hop, onward) for hop in hops if hop is not None and hop != source]
         return [Deliver(tuple(clients), message), *sends]
+
+
+def _life(id: str) -> str:
+    """The broker that gave a name, and its incarnation: `B4.1` of `B4.1.7`."""
+    return id.rpartition(".")[0]
 
 
 PROTOCOL = Protocol(ReversePaths)

@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from command_line.program import app
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from scenario.loading import load
+from scenario.loading import load, load_text
 from studies.conformance import CaseVerdict, SimulatedCaseRunner, read, run_case
 from studies.conformance.selection import select
+from studies.exploration.judged_run import judging_room
 from studies.protocol_kit import reverse_paths
 from studies.protocol_kit.skeleton import LANGUAGES, Skeleton, write_skeleton
 from studies.protocol_kit.trial import WITH_FAULTS, WITHOUT_FAULTS, trial
@@ -136,3 +137,24 @@ def test_a_protocol_that_loses_leaves_with_one_and_says_what(tmp_path: Path) -> 
     assert code == ExitCode.VIOLATED
     assert "missing   p1" in output
     assert re.search(r"flooding.py: 90 failed", output)
+
+
+RESTARTED = """
+name: restarted
+topology: {kind: explicit, links: [[B1, B2], [B2, B3], [B3, B4]]}
+routing: {protocol: EXAMPLE}
+workload:
+  operations:
+    - {at: 1s, client: C, broker: B4, subscribe: "[x,>,0]", id: s}
+timeline: {join: 3s, run: 9s, drain: 1min, withdraw: 1min}
+faults:
+  - {at: run+1s, stop: [FAILED], for: 2s}
+"""
+
+
+@pytest.mark.parametrize("failed", ["B4", "B3, B4"])
+def test_the_example_forgets_the_clients_of_a_broker_that_was_restarted(failed: str) -> None:
+    text = RESTARTED.replace("EXAMPLE", str(EXAMPLE)).replace("FAILED", failed)
+    with judging_room() as room:
+        judged = room.judged(load_text(text, "restarted"))
+    assert (judged.refused, judged.defects) == ("", ())
