@@ -30,7 +30,7 @@ from studies.exploration.judged_run import judging_room
 from studies.exploration.junit import suite_of
 from studies.exploration.real_runs import RealRuns
 from studies.exploration.report import build_page
-from studies.exploration.saved import FILE, save_account, saved_account
+from studies.exploration.saved import FILE, Subject, save_account, saved_account
 from studies.exploration.sentences import account_lines, findings_in_words, rarest, runs_in_words
 from studies.exploration.surroundings import Surroundings
 from studies.exploration.workers import Explorer, workers
@@ -63,8 +63,9 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
     scenario = load(file_of(request.file, "scenario"))
     surroundings = Surroundings.of(scenario, request.protocol)
     directory = _directory(request, scenario.name)
-    exploration = _exploration(request, surroundings, directory)
-    account = exploration.account
+    subject = Subject.of(scenario.name, surroundings, request.seed)
+    account = saved_account(directory, subject)
+    exploration = Exploration(Explorer(Drawing(surroundings), request.seed), request.budget, account)
 
     if account.runs:
         before = f"{runs_in_words(account.runs)} with {findings_in_words(len(account.findings))}"
@@ -86,10 +87,10 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
         except QuickStop:
             interrupted = True
         interrupted |= interrupt.asked
-        save_account(account, surroundings.protocol, request.seed, directory)
+        save_account(account, subject, directory)
     if rungs is not None and not interrupted:
         interrupted = _confirm(account, RealRuns(rungs, directory / "confirmed"), console)
-        save_account(account, surroundings.protocol, request.seed, directory)
+        save_account(account, subject, directory)
     title = f"around {request.file.name}, {Path(surroundings.protocol).name}, seed {request.seed}"
     page = build_page(title, account, directory)
     if request.junit is not None:
@@ -131,13 +132,6 @@ def closing_lines(account: Account, page: Path) -> Iterator[str]:
     for number, feature in rarest(account)[:_RAREST]:
         yield f"  {feature}: in {runs_in_words(number)}"
     yield f"page: {page}"
-
-
-def _exploration(request: ExplorationRequest, surroundings: Surroundings, directory: Path) -> Exploration:
-    """The exploration, which goes on where an earlier one in this directory ended. Raises `UserError`s."""
-    account = saved_account(directory, surroundings.protocol, request.seed)
-    explorer = Explorer(Drawing(surroundings), request.seed)
-    return Exploration(explorer, request.budget, account)
 
 
 def _directory(request: ExplorationRequest, name: str) -> Path:

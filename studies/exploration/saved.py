@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ from studies.exploration.directory import case_of, found_of, scenario_of
 from studies.exploration.exploration import Account
 from studies.exploration.findings import Cause, Finding
 from studies.exploration.judged_run import Defect
+from studies.exploration.surroundings import Surroundings
 
 FILE = "exploration.json"
 
@@ -32,11 +34,45 @@ class SavedFinding(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """The object of an exploration. Only one with the same subject goes on with it."""
+
+    scenario: str
+    """The scenario's name."""
+    protocol: str
+    seed: int
+    overlay: str
+    """The kind of overlay, in words."""
+    options: dict[str, Any]
+    """Options of the protocol that the scenario sets."""
+    composites: bool
+    """True where clients make composite subscriptions."""
+
+    @classmethod
+    def of(cls, scenario: str, surroundings: Surroundings, seed: int) -> Subject:
+        """The subject of an exploration around a scenario of this name."""
+        return cls(
+            scenario=scenario,
+            protocol=surroundings.protocol,
+            seed=seed,
+            overlay=surroundings.shape.name.lower().replace("_", " "),
+            options=msgspec.to_builtins(dict(surroundings.options)),
+            composites=surroundings.composites,
+        )
+
+    def difference(self, other: Subject) -> str:
+        """The first thing in which the other one differs, in words; empty where there is none."""
+        for name in self.__struct_fields__:
+            here, there = getattr(self, name), getattr(other, name)
+            if here != there:
+                return f"{name} {here}, not {there}"
+        return ""
+
+
 class SavedAccount(msgspec.Struct, frozen=True, kw_only=True):
     """The account, and what the exploration was asked to explore."""
 
-    protocol: str
-    seed: int
+    subject: Subject
     runs: int
     refused: int
     shrinking_runs: int
@@ -47,11 +83,10 @@ class SavedAccount(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[SavedFinding]
 
 
-def save_account(account: Account, protocol: str, seed: int, directory: Path) -> None:
+def save_account(account: Account, subject: Subject, directory: Path) -> None:
     """Replaces the file of an exploration in one step."""
     saved = SavedAccount(
-        protocol=protocol,
-        seed=seed,
+        subject=subject,
         runs=account.runs,
         refused=account.refused,
         shrinking_runs=account.shrinking_runs,
@@ -65,7 +100,7 @@ def save_account(account: Account, protocol: str, seed: int, directory: Path) ->
     replace_file(directory / FILE, content + b"\n")
 
 
-def saved_account(directory: Path, protocol: str, seed: int) -> Account:
+def saved_account(directory: Path, subject: Subject) -> Account:
     """The account of an earlier exploration in this directory; an empty one where there was none.
 
     Raises `BadInputError` where that explored something else, or its files are damaged.
@@ -77,9 +112,9 @@ def saved_account(directory: Path, protocol: str, seed: int) -> Account:
         saved = msgspec.json.decode(path.read_bytes(), type=SavedAccount)
     except (OSError, msgspec.DecodeError) as error:
         raise BadInputError(f"{path}: {error}; choose another directory with --out") from error
-    if (saved.protocol, saved.seed) != (protocol, seed):
+    if difference := saved.subject.difference(subject):
         raise BadInputError(
-            f"{path}: explored {saved.protocol} with seed {saved.seed}; choose another directory with --out"
+            f"--out {directory}: has an exploration of another kind: {difference}; choose another directory"
         )
     found = [_finding(finding, directory) for finding in saved.findings]
     return Account(

@@ -19,10 +19,10 @@ from record.exit_codes import ExitCode
 from scenario.loading import load
 from studies.exploration.directory import case_command
 from studies.exploration.drawing import Drawing
-from studies.exploration.exploration import Budget, Exploration
+from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.judged_run import Defect, judging_room
 from studies.exploration.mutation import Parent
-from studies.exploration.saved import saved_account
+from studies.exploration.saved import Subject, save_account, saved_account
 from studies.exploration.surroundings import Shape, Surroundings
 from studies.exploration.workers import Explored, Explorer, Reduced, Suspect, Workers, unshrunk, workers
 from tests.studies.exploration.faulty import protocol_with
@@ -36,6 +36,11 @@ def request(protocol: Path, out: Path) -> ExplorationRequest:
     )  # fmt: skip
 
 
+def subject(protocol: Path, file: Path = LINE) -> Subject:
+    scenario = load(file)
+    return Subject.of(scenario.name, Surroundings.of(scenario, str(protocol)), 1)
+
+
 def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
     found = explore_around(request(protocol_with("notifies twice", tmp_path), tmp_path))
     assert found is ExitCode.VIOLATED
@@ -44,7 +49,7 @@ def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
             assert "duplicated" in room.judged(load(tmp_path / "finding-1" / name)).kinds
     (case,) = ElementTree.parse(tmp_path / "junit.xml").iter("failure")
     assert case.get("message") == "duplicated, without a fault"
-    (finding,) = saved_account(tmp_path, str(tmp_path / "faulty.py"), 1).findings.values()
+    (finding,) = saved_account(tmp_path, subject(tmp_path / "faulty.py")).findings.values()
     assert f"as a case: {case_command(finding, tmp_path)}" in (case.text or "")
     command = shlex.split(case_command(finding, tmp_path))[1:]
     assert CliRunner().invoke(app, command).exit_code == ExitCode.VIOLATED
@@ -55,7 +60,7 @@ def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
 
 def test_a_run_that_ends_its_process_is_a_finding(tmp_path: Path) -> None:
     assert explore_around(request(protocol_with("ends the process", tmp_path), tmp_path)) is ExitCode.VIOLATED
-    (finding,) = saved_account(tmp_path, str(tmp_path / "faulty.py"), 1).findings.values()
+    (finding,) = saved_account(tmp_path, subject(tmp_path / "faulty.py")).findings.values()
     assert [(defect.kind, defect.detail) for defect in finding.defects] == [
         ("process ended", f"explored run {finding.number}: its process ended with code 3")
     ]
@@ -132,20 +137,44 @@ def test_no_time_is_no_exploration(tmp_path: Path) -> None:
     assert "--for 0: leaves no time for a run" in str(result.exception)
 
 
+def test_an_exploration_does_not_go_on_with_that_of_another_scenario(tmp_path: Path) -> None:
+    save_account(Account(runs=6), subject(Path("tid")), tmp_path)
+    assert saved_account(tmp_path, subject(Path("tid"))).runs == 6
+    other = replace(request(Path("tid"), tmp_path), file=Path("scenarios/quickstart.yaml"), protocol="tid")
+    with pytest.raises(BadInputError) as refused:
+        explore_around(other)
+    assert str(refused.value) == (
+        f"--out {tmp_path}: has an exploration of another kind: scenario line-3, not quickstart;"
+        " choose another directory"
+    )
+
+
+def test_the_first_difference_of_two_explorations_is_named() -> None:
+    explored = Subject.of("line", Surroundings(Shape.TREE, "tid", {"interval": "5ms"}), 1)
+    for other, difference in (
+        (Subject.of("line", Surroundings(Shape.TREE, "tid", {"interval": "5ms"}), 1), ""),
+        (Subject.of("line", Surroundings(Shape.TREE, "tid", {"interval": "5ms"}), 2), "seed 1, not 2"),
+        (Subject.of("line", Surroundings(Shape.FULL, "tid", {"interval": "5ms"}), 1), "overlay tree, not full"),
+        (
+            Subject.of("line", Surroundings(Shape.TREE, "tid", {}), 1),
+            "options {'interval': '5ms'}, not {}",
+        ),
+    ):
+        assert explored.difference(other) == difference
+
+
 @pytest.mark.proof
 def test_an_exploration_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     protocol = protocol_with("notifies twice", tmp_path)
     first = request(protocol, tmp_path)
     explore_around(first)
-    before = saved_account(tmp_path, str(protocol), first.seed).seconds
+    before = saved_account(tmp_path, subject(protocol)).seconds
     explore_around(replace(first, budget=Budget(runs=9)))
     assert "going on after 6 runs with 1 finding\n" in capsys.readouterr().out
-    account = saved_account(tmp_path, str(protocol), first.seed)
+    account = saved_account(tmp_path, subject(protocol))
     assert account.runs == 9
     assert account.seconds > before > 0
     assert len(account.findings) == 1
-    with pytest.raises(BadInputError, match="explored"):
-        saved_account(tmp_path, "tid", first.seed)
 
 
 def test_only_a_drawn_run_has_moments_because_it_alone_is_changed() -> None:
