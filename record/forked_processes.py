@@ -37,7 +37,8 @@ class WorkFailedError(UserError):
     def __init__(self, work: object, exit_code: int) -> None:
         how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
         super().__init__(f"{work}: its process {how}")
-        self.exit_code = ExitCode.HOST if exit_code < 0 else exit_code
+        self.killed = exit_code < 0
+        self.exit_code = ExitCode.HOST if self.killed else exit_code
 
 
 @dataclass(frozen=True, slots=True)

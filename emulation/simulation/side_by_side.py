@@ -24,8 +24,9 @@ from emulation.run.progress import Snapshot
 from emulation.run.variants import Turn
 from emulation.simulation.memory import rare_collections
 from record import manifest
+from record.errors import ProtocolCodeError
 from record.files import LOADS, log_files
-from record.forked_processes import Ended, ForkedProcesses, forked, picklable
+from record.forked_processes import Ended, ForkedProcesses, WorkFailedError, forked, picklable
 from record.manifest import Manifest, VariantRecord
 
 RunTurns = Callable[[RunContext, Iterable[Turn]], list[Measurements]]
@@ -94,7 +95,8 @@ class SideBySide:
     def run(self, context: RunContext) -> list[Measurements]:
         """The measurements of all variants that ran, in order; their records are in the manifest then.
 
-        Raises the error of the first variant that failed, and `WorkFailedError` where a process was killed.
+        Raises the error of the first variant that failed, `WorkFailedError` where a process was killed, and
+        `ProtocolCodeError` where a process ended by itself.
         """
         measurements: list[Measurements] = []
         for turn in self._turns:
@@ -130,13 +132,21 @@ class SideBySide:
             self._receive()
 
     def _receive(self) -> None:
-        for number, message in self._workers.receive(_LOOK_SECONDS):
-            if isinstance(message, Ended):
-                ended: _VariantEnd = message.taken()
-                self._ended[number] = ended
-                self._ending |= ended.is_last
-            else:
-                _wait_in(self._shown[number], message)
+        running = self._workers.running
+        try:
+            for number, message in self._workers.receive(_LOOK_SECONDS):
+                if isinstance(message, Ended):
+                    ended: _VariantEnd = message.taken()
+                    self._ended[number] = ended
+                    self._ending |= ended.is_last
+                else:
+                    _wait_in(self._shown[number], message)
+        except WorkFailedError as error:
+            if error.killed:
+                raise
+            (number,) = running - self._workers.running - self._ended.keys()
+            protocol = self._turns[number - 1].variant.scenario.routing.protocol
+            raise ProtocolCodeError(f"broker defect: {error}; code of the protocol {protocol} ended it") from error
         self._begin()
 
     def _begin(self) -> None:

@@ -23,7 +23,8 @@ from emulation.run.variants import Deploy, Turn, run_variants
 from emulation.simulation import run as simulation
 from emulation.simulation.memory import at_a_time
 from emulation.simulation.run import simulate
-from record.errors import HostError
+from record.errors import HostError, ProtocolCodeError
+from record.exit_codes import ExitCode
 from record.forked_processes import WorkFailedError
 from record.manifest import read
 from scenario.loading import load
@@ -153,6 +154,19 @@ def test_a_process_that_is_killed_is_an_error_that_names_its_variant(
     with pytest.raises(WorkFailedError, match=f"variant {plan.variants[0].name}: its process was killed by SIGKILL"):
         made_by(plan, tmp_path, 2)
     assert not (tmp_path / plan.run_id / "variants").exists()
+
+
+def test_a_process_that_ends_by_itself_is_a_defect_of_its_protocol(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, 2, lambda _: os._exit(3))
+    name, protocol = plan.variants[1].name, plan.variants[1].scenario.routing.protocol
+    with pytest.raises(ProtocolCodeError) as raised:
+        made_by(plan, tmp_path, 2)
+    assert str(raised.value) == (
+        f"broker defect: variant {name}: its process ended with code 3; code of the protocol {protocol} ended it"
+    )
+    assert raised.value.exit_code == ExitCode.BROKER_DEFECT
 
 
 def test_an_interrupt_ends_all_that_run_in_order(plan: Plan, tmp_path: Path) -> None:
