@@ -22,7 +22,7 @@ from scenario.loading import load
 from scenario.model import AUTO
 from scenario.shipped import file_of
 from studies.exploration.confirmation import confirm
-from studies.exploration.directory import case_command, repeat_command, scenario_of, write_finding
+from studies.exploration.directory import case_command, repeat_command, scenario_of, sign_of, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.findings import Finding
@@ -31,7 +31,7 @@ from studies.exploration.junit import suite_of
 from studies.exploration.real_runs import RealRuns
 from studies.exploration.report import build_page
 from studies.exploration.saved import FILE, Subject, save_account, saved_account
-from studies.exploration.sentences import account_lines, findings_in_words, rarest, runs_in_words
+from studies.exploration.sentences import account_lines, behaviours_in_words, findings_in_words, rarest, runs_in_words
 from studies.exploration.surroundings import Surroundings
 from studies.exploration.workers import Explorer, workers
 from studies.junit import require_writable, write_junit
@@ -104,7 +104,7 @@ def explore_around(request: ExplorationRequest, answer: Answer = IN_WORDS) -> Ex
 def progress_line(account: Account) -> str:
     """The state of an exploration in one line."""
     pace = account.runs / account.seconds if account.seconds else 0.0
-    found = f"{len(account.seen):,} kinds of behaviour; {findings_in_words(len(account.findings))}"
+    found = f"{behaviours_in_words(len(account.seen))}; {findings_in_words(len(account.findings))}"
     return f"{runs_in_words(account.runs)}, {pace:.1f} a second; {found}"
 
 
@@ -116,6 +116,8 @@ def finding_lines(finding: Finding, directory: Path) -> Iterator[str]:
     for moment in finding.moments:
         yield f"  {moment}"
     yield f"  again: {repeat_command(scenario_of(finding.name, directory))}"
+    if sign := sign_of(finding):
+        yield f"  look for: {sign}"
     if finding.case:
         yield f"  as a case: {case_command(finding, directory)}"
 

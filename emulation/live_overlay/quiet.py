@@ -79,11 +79,14 @@ class QuietDetector:
             *(f"broker {broker} does not answer" for broker in silent),
             *link_obstacles(statuses, expected),
             *(
-                f"{count} messages are in flight from {source} to {target}"
+                f"{'1 message is' if count == 1 else f'{count} messages are'} in flight from {source} to {target}"
                 for (source, target), count in waiting.items()
             ),
             *(f"broker {broker} awaits {count} of its router's timers" for broker, count in timed.items()),
-            *(f"broker {broker} holds {count} requests of clients back" for broker, count in held.items()),
+            *(
+                f"broker {broker} holds {'1 request' if count == 1 else f'{count} requests'} of clients back"
+                for broker, count in held.items()
+            ),
             *(f"broker {broker} still handles messages" for broker in moved),
         )
         self.obstacle = next(iter(obstacles), "")

@@ -97,7 +97,8 @@ class EventQueue:
         while not self.settled:
             following = self.now if self._soon else self.following()
             if following is None or following > end:
-                moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
+                one, many = "1 timer or held request is left", f"{self.pending} timers or held requests are left"
+                moving = (one if self.pending == 1 else many) if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 from record.files import replace_file
@@ -10,6 +11,15 @@ from scenario.model import Scenario
 from scenario.yaml_files.source import as_yaml
 from studies.conformance.protocols import rows_of
 from studies.exploration.findings import Finding
+from studies.exploration.judged_run import Kind
+
+_SIGNS: Mapping[str, str] = {
+    Kind.NO_QUIET: "the line `messages were still in flight when the drain phase ended`, which is no verdict",
+    Kind.CIRCLES: "a large `hops` in the logs of the run; if no broker fails, there is no verdict on it",
+    Kind.NO_END: "a run that takes long or never ends; end it with Ctrl-C",
+    Kind.PROCESS_ENDED: "the end of the command without a verdict, because it simulates the run in its own process",
+}
+"""What the repeated run shows of a kind of defect that is none of the judge's verdicts."""
 
 
 def scenario_of(name: str, directory: Path) -> Path:
@@ -40,6 +50,11 @@ def write_finding(finding: Finding, directory: Path) -> None:
 def repeat_command(scenario: Path) -> str:
     """The command that repeats a finding."""
     return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", "simulated"])
+
+
+def sign_of(finding: Finding) -> str:
+    """What the repeated run shows of the finding where its verdict does not name it; empty where it does."""
+    return _SIGNS.get(finding.cause.kind, "")
 
 
 def case_command(finding: Finding, directory: Path) -> str:

@@ -24,7 +24,7 @@ def account_lines(account: Account) -> Iterator[str]:
     yield f"{runs_in_words(account.runs)} in {pace}{shrinking}"
     if account.refused:
         yield f"{account.refused:,} of them could not be run: the protocol or the simulator refused the scenario"
-    yield f"{len(account.seen):,} kinds of behaviour were seen"
+    yield f"seen: {behaviours_in_words(len(account.seen))}"
     for what, unseen in never_seen(account).items():
         if unseen:
             yield f"{what} never seen: {', '.join(unseen)}"
@@ -47,6 +47,11 @@ def never_seen(account: Account) -> dict[str, list[str]]:
 def findings_in_words(number: int) -> str:
     """A number of findings."""
     return "1 finding" if number == 1 else f"{number:,} findings" if number else "no findings"
+
+
+def behaviours_in_words(number: int) -> str:
+    """A number of kinds of behaviour."""
+    return "1 kind of behaviour" if number == 1 else f"{number:,} kinds of behaviour"
 
 
 def runs_in_words(number: int) -> str:

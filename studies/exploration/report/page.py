@@ -12,7 +12,7 @@ from analysis.report.offline_page import page_templates
 from record.files import REPORT, replace_file
 from scenario.model import Scenario
 from scenario.sections.units import DURATION
-from studies.exploration.directory import case_command, repeat_command, scenario_of
+from studies.exploration.directory import case_command, repeat_command, scenario_of, sign_of
 from studies.exploration.exploration import Account
 from studies.exploration.findings import Finding, targets_of
 from studies.exploration.sentences import account_lines, rarest
@@ -46,6 +46,8 @@ class FindingView:
     left: int
     """Rows that are not shown."""
     again: str
+    sign: str
+    """What the repeated run shows where its verdict does not name the finding; empty where it does."""
     case: str
     """The command that runs it as a conformance case; empty where there is none."""
 
@@ -76,6 +78,7 @@ def _view(finding: Finding, directory: Path) -> FindingView:
         schedule=[row for _, row in rows[:_MOST_ROWS]],
         left=max(0, len(rows) - _MOST_ROWS),
         again=repeat_command(scenario_of(finding.name, directory)),
+        sign=sign_of(finding),
         case=case_command(finding, directory) if finding.case else "",
     )
 

@@ -90,7 +90,7 @@ def test_the_obstacle_and_the_busy_brokers_are_named() -> None:
     detector.look({}, expected())
     assert (detector.obstacle, detector.busy) == ("broker A does not answer", ["A", "B"])
     detector.look(statuses(end("B", sent=3, in_flight=1), end("A", received=2)), expected())
-    assert detector.obstacle == "1 messages are in flight from A to B"
+    assert detector.obstacle == "1 message is in flight from A to B"
     detector.look(QUIET, expected())
     detector.look(statuses(end("B", sent=3), end("A", received=3), published=1), expected())
     assert (detector.obstacle, detector.busy) == ("broker A still handles messages", ["A"])

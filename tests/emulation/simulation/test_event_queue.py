@@ -114,7 +114,7 @@ def test_only_work_keeps_a_queue_from_being_settled() -> None:
     queue.settle(within=2)
     assert (queue.now, queue.settled) == (2, True)
     queue.pending += 1
-    with pytest.raises(UnsettledError, match="1 timers or held requests"):
+    with pytest.raises(UnsettledError, match="1 timer or held request is left"):
         queue.settle(within=7)
 
 

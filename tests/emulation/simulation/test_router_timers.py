@@ -54,7 +54,7 @@ def test_timers_of_a_paused_broker_are_awaited_until_it_goes_on() -> None:
     trial = Scripted()
     trial.do("await:a:3")
     trial.overlay.brokers.pause("B1")
-    with pytest.raises(UnsettledError, match="1 timers or held requests are left after 10 seconds"):
+    with pytest.raises(UnsettledError, match="1 timer or held request is left after 10 seconds"):
         trial.overlay.settle(10.0)
     trial.overlay.brokers.resume("B1")
     trial.overlay.settle(10.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
-from command_line.commands.explore import ExplorationRequest, explore_around
+from command_line.commands.explore import ExplorationRequest, explore_around, finding_lines, progress_line
 from command_line.program import app
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
@@ -23,6 +24,7 @@ from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.judged_run import Defect, judging_room
 from studies.exploration.mutation import Parent
 from studies.exploration.saved import Subject, save_account, saved_account
+from studies.exploration.sentences import account_lines
 from studies.exploration.surroundings import Shape, Surroundings
 from studies.exploration.workers import Explored, Explorer, Reduced, Suspect, Workers, unshrunk, workers
 from tests.studies.exploration.faulty import protocol_with
@@ -65,6 +67,17 @@ def test_a_run_that_ends_its_process_is_a_finding(tmp_path: Path) -> None:
         ("process ended", f"explored run {finding.number}: its process ended with code 3")
     ]
     assert any(item.verb == "publish" for item in finding.scenario.workload.operations)
+    sign = "look for: the end of the command without a verdict, because it simulates the run in its own process"
+    assert f"  {sign}" in finding_lines(finding, tmp_path)
+    (case,) = ElementTree.parse(tmp_path / "junit.xml").iter("failure")
+    assert sign in (case.text or "")
+    assert f"L{sign[1:]}" in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_one_run_with_one_kind_of_behaviour_is_told_in_the_singular() -> None:
+    account = Account(runs=1, processor=1.0, seen=Counter({"joined": 1}))
+    assert {"seen: 1 kind of behaviour", "no findings"} <= set(account_lines(account))
+    assert progress_line(account) == "1 run, 0.0 a second; 1 kind of behaviour; no findings"
 
 
 class EndlessShrinking:
