@@ -19,7 +19,7 @@ _SIGNS: Mapping[str, str] = {
     Kind.NO_END: "a run that takes long or never ends; end it with Ctrl-C",
     Kind.PROCESS_ENDED: "the end of the command without a verdict, because it simulates the run in its own process",
 }
-"""What the repeated run shows of a kind of defect that is none of the judge's verdicts."""
+"""The sign, in a repeated run, of a kind of defect that is none of the judge's verdicts."""
 
 
 def scenario_of(name: str, directory: Path) -> Path:
@@ -53,7 +53,7 @@ def repeat_command(scenario: Path) -> str:
 
 
 def sign_of(finding: Finding) -> str:
-    """What the repeated run shows of the finding where its verdict does not name it; empty where it does."""
+    """The sign of the finding in a repeated run where its verdict does not name it; empty where it does."""
     return _SIGNS.get(finding.cause.kind, "")
 
 

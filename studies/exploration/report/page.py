@@ -47,7 +47,7 @@ class FindingView:
     """Rows that are not shown."""
     again: str
     sign: str
-    """What the repeated run shows where its verdict does not name the finding; empty where it does."""
+    """The sign of it in a repeated run where its verdict does not name the finding; empty where it does."""
     case: str
     """The command that runs it as a conformance case; empty where there is none."""
 
