@@ -1,35 +1,31 @@
-// Subscription forwarding: subscriptions go to every broker, publications go back the ways that subscriptions came.
+// Reverse paths: subscriptions flood the overlay, and publications go back the ways that they came by.
 //
-//  1. A subscription is passed on to all neighbours. The first copy of it that reaches a broker counts: the neighbour
-//     that it came from is the way to the subscriber.
-//
-//  2. A withdrawal takes the same ways. One of an unknown subscription ends. Withdrawn ids are kept, because a slower
-//     copy of the subscription may still come, and would be chased by its withdrawal round a cycle for ever.
-//
-//  3. A publication is delivered to the clients here whose subscriptions match it, and goes once to each neighbour that
-//     is the way to others. One that a broker has seen ends there, because in a cycle several ways meet.
-//
-//  4. A neighbour that has come up, perhaps without its state, is sent all subscriptions that did not come from it.
+//  1. A broker that hears of a subscription first passes it on, and notes where it came from: its next hop.
+//  2. A withdrawal goes to every broker. Withdrawn names are kept, because a slower copy may still come.
+//  3. A publication is sent to the next hops of all subscriptions that match it, and handled once at each broker.
+//  4. A broker that was restarted, as `B4.2`, has lost its clients: its neighbours withdraw all names of `B4.1`.
+//  5. A neighbour that comes up may have missed anything, so it is told of all subscriptions and all withdrawals.
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"sort"
+	"strings"
 )
 
-type subscription struct {
-	client, neighbour string // one of the two
-	predicates        json.RawMessage
+type nextHop struct {
+	source  string // none for subscriptions of clients here
+	message Message
 }
 
 var (
 	me        Call
 	published int
-	seen      = map[string]bool{}
-	up        = map[string]bool{}
-	known     = map[string]subscription{}
+	clients   = map[string]string{}
+	nextHops  = map[string]nextHop{}
 	withdrawn = map[string]bool{}
+	seen      = map[string]bool{}
+	links     = map[string]bool{}
 )
 
 // sorted makes the order of a map's keys the same in every run.
@@ -42,8 +38,15 @@ func sorted[V any](entries map[string]V) []string {
 	return keys
 }
 
-func others(source string, message Message) (actions []Object) {
-	for _, neighbour := range sorted(up) {
+// life is the broker that gave a name, and its incarnation: `B4.1` of `B4.1.7`.
+func life(id string) string {
+	parts := strings.Split(id, ".")
+	return strings.Join(parts[:len(parts)-1], ".")
+}
+
+func flood(source string, message Message) (actions []Object) {
+	message.Hops++
+	for _, neighbour := range sorted(links) {
 		if neighbour != source {
 			actions = append(actions, send(neighbour, message))
 		}
@@ -51,58 +54,69 @@ func others(source string, message Message) (actions []Object) {
 	return actions
 }
 
-func subscribing(id string, predicates json.RawMessage, hops int) Message {
-	return Message{Kind: "subscribe", ID: id, Predicates: predicates, Hops: hops}
+func learn(source string, message Message) []Object {
+	_, known := nextHops[message.ID]
+	if known || withdrawn[message.ID] || withdrawn[life(message.ID)] {
+		return nil
+	}
+	index(message.ID, message.Predicates)
+	nextHops[message.ID] = nextHop{source, message}
+	return flood(source, message)
 }
 
-func learn(id string, entry subscription) {
-	known[id] = entry
-	index(id, entry.predicates)
-}
-
-func forget(id string) {
-	withdrawn[id] = true
-	delete(known, id)
-	unindex(id)
-}
-
-func spread(number string, message Message, source string) []Object {
-	seen[number] = true
-	var clients, ways []string
-	for _, key := range match() {
-		if entry := known[key]; entry.client != "" {
-			clients = append(clients, entry.client)
-		} else if entry.neighbour != source {
-			ways = append(ways, entry.neighbour)
+func forget(source string, message Message) []Object {
+	if withdrawn[message.ID] {
+		return nil
+	}
+	withdrawn[message.ID] = true
+	for _, id := range sorted(nextHops) {
+		if message.ID == id || message.ID == life(id) {
+			delete(nextHops, id)
+			unindex(id)
+			delete(clients, id)
 		}
 	}
-	actions := []Object{deliver(distinct(clients), same(number, message.Hops))}
-	for _, neighbour := range distinct(ways) {
-		actions = append(actions, send(neighbour, same(number, message.Hops+1)))
+	return flood(source, message)
+}
+
+func route(source string, message Message) []Object {
+	number := string(message.Header)
+	if seen[number] {
+		return nil
+	}
+	seen[number] = true
+	var notified, hops []string
+	for _, id := range match() {
+		if client, here := clients[id]; here {
+			notified = append(notified, client)
+		}
+		if hop := nextHops[id].source; hop != "" && hop != source {
+			hops = append(hops, hop)
+		}
+	}
+	actions := []Object{deliver(distinct(notified), same(number, message.Hops))}
+	for _, hop := range distinct(hops) {
+		actions = append(actions, send(hop, same(number, message.Hops+1)))
 	}
 	return actions
 }
 
-func receive(neighbour string, message Message) []Object {
-	_, isKnown := known[message.ID]
-	switch message.Kind {
-	case "subscribe":
-		if !isKnown && !withdrawn[message.ID] {
-			learn(message.ID, subscription{neighbour: neighbour, predicates: message.Predicates})
-			return others(neighbour, subscribing(message.ID, message.Predicates, message.Hops+1))
-		}
-	case "unsubscribe":
-		withdrawn[message.ID] = true
-		if isKnown {
-			forget(message.ID)
-			return others(neighbour, Message{Kind: "unsubscribe", ID: message.ID, Hops: message.Hops + 1})
-		}
-	case "publish":
-		if number := string(message.Header); !seen[number] {
-			return spread(number, message, neighbour)
+var received = map[string]func(string, Message) []Object{"subscribe": learn, "unsubscribe": forget, "publish": route}
+
+func linkUp(neighbour string, incarnation int) (actions []Object) {
+	links[neighbour] = true
+	for former := 1; former < incarnation; former++ {
+		actions = append(actions, forget("", Message{Kind: "unsubscribe", ID: fmt.Sprintf("%s.%d", neighbour, former)})...)
+	}
+	for _, id := range sorted(nextHops) {
+		if hop := nextHops[id]; hop.source != neighbour {
+			actions = append(actions, send(neighbour, hop.message))
 		}
 	}
-	return nil
+	for _, id := range sorted(withdrawn) {
+		actions = append(actions, send(neighbour, Message{Kind: "unsubscribe", ID: id}))
+	}
+	return actions
 }
 
 func handle(call Call) []Object {
@@ -110,32 +124,26 @@ func handle(call Call) []Object {
 	case "init":
 		me = call
 	case "subscribe":
-		learn(call.ID, subscription{client: call.Client, predicates: call.Subscription})
-		return others("", subscribing(call.ID, call.Subscription, 1))
+		clients[call.ID] = call.Client
+		return learn("", Message{Kind: "subscribe", ID: call.ID, Predicates: call.Subscription})
 	case "unsubscribe":
-		forget(call.ID)
-		return others("", Message{Kind: "unsubscribe", ID: call.ID, Hops: 1})
+		return forget("", Message{Kind: "unsubscribe", ID: call.ID})
 	case "publish":
 		published++
-		return spread(fmt.Sprintf("%s.%d.%d", me.Broker, me.Incarnation, published), call.Message, "")
+		call.Message.Header = []byte(fmt.Sprintf("%s.%d.%d", me.Broker, me.Incarnation, published))
+		return route("", call.Message)
 	case "receive":
-		return receive(call.Neighbour, call.Message)
-	case "link_up":
-		up[call.Neighbour] = true
-		var actions []Object
-		for _, id := range sorted(known) {
-			if entry := known[id]; entry.neighbour != call.Neighbour {
-				actions = append(actions, send(call.Neighbour, subscribing(id, entry.predicates, 1)))
-			}
+		if receiver := received[call.Message.Kind]; receiver != nil {
+			return receiver(call.Neighbour, call.Message)
 		}
-		return actions
+	case "link_up":
+		return linkUp(call.Neighbour, call.Incarnation)
 	case "link_down":
-		delete(up, call.Neighbour)
+		delete(links, call.Neighbour)
 	}
 	return nil
 }
 
 func main() {
-	calls := []string{"link_up", "link_down"}
-	serve(Object{"contract": 1, "calls": calls, "needs": []string{"contents"}}, handle)
+	serve(Object{"contract": 1, "calls": []string{"link_up", "link_down"}, "needs": []string{"contents"}}, handle)
 }

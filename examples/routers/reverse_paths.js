@@ -1,103 +1,100 @@
 #!/usr/bin/env node
-// Subscription forwarding: subscriptions go to every broker, publications go back the ways that subscriptions came.
+// Reverse paths: subscriptions flood the overlay, and publications go back the ways that they came by.
 //
-// 1. A subscription is passed on to all neighbours. The first copy of it that reaches a broker counts: the neighbour
-//    that it came from is the way to the subscriber.
-// 2. A withdrawal takes the same ways. One of an unknown subscription ends. Withdrawn ids are kept, because a slower
-//    copy of the subscription may still come, and would be chased by its withdrawal round a cycle for ever.
-// 3. A publication is delivered to the clients here whose subscriptions match it, and goes once to each neighbour that
-//    is the way to others. One that a broker has seen ends there, because in a cycle several ways meet.
-// 4. A neighbour that has come up, perhaps without its state, is sent all subscriptions that did not come from it.
+// 1. A broker that hears of a subscription first passes it on, and notes where it came from: its next hop.
+// 2. A withdrawal goes to every broker. Withdrawn names are kept, because a slower copy may still come.
+// 3. A publication is sent to the next hops of all subscriptions that match it, and handled once at each broker.
+// 4. A broker that was restarted, as `B4.2`, has lost its clients: its neighbours withdraw all names of `B4.1`.
+// 5. A neighbour that comes up may have missed anything, so it is told of all subscriptions and all withdrawals.
 'use strict';
 const { ask, serve, tell } = require('./brokerlab.js');
 
-function subscribing(id, predicates, hops) {
-  return { kind: 'subscribe', id, predicates, hops };
-}
-
 const declaration = { calls: ['link_up', 'link_down', 'tables'], needs: ['contents'] };
 
+const send = (neighbour, message) => ({ do: 'send', neighbour, message });
+
+// The broker that gave a name, and its incarnation: `B4.1` of `B4.1.7`.
+const life = (id) => id.split('.').slice(0, -1).join('.');
+
 serve(declaration, ({ broker, incarnation }) => {
-  const known = new Map();  // subscriptions by id: client or neighbour, and the predicates
+  const clients = new Map();
+  const nextHops = new Map();  // null for subscriptions of clients here; each with its message
   const withdrawn = new Set();
   const seen = new Set();
-  const up = new Set();
+  const links = new Set();
   let published = 0;
 
-  function others(source, message) {
-    return [...up].filter((one) => one !== source).map((neighbour) => ({ do: 'send', neighbour, message }));
+  function flood(source, message) {
+    const onward = { ...message, hops: (message.hops || 0) + 1 };
+    return [...links].filter((neighbour) => neighbour !== source).map((neighbour) => send(neighbour, onward));
   }
 
-  function learn(id, from, predicates) {
-    known.set(id, { ...from, predicates });
+  function learn(source, message) {
+    const { id, predicates } = message;
+    if (nextHops.has(id) || withdrawn.has(id) || withdrawn.has(life(id))) return [];
     tell({ of: 'index', key: id, predicates });
+    nextHops.set(id, { source, message });
+    return flood(source, message);
   }
 
-  function forget(id) {
-    withdrawn.add(id);
-    if (!known.delete(id)) return false;
-    tell({ of: 'unindex', key: id });
-    return true;
-  }
-
-  function spread(number, message, source) {
-    seen.add(number);
-    const clients = new Set();
-    const ways = new Set();
-    for (const key of ask({ for: 'match' }).keys) {
-      const { client, neighbour } = known.get(key);
-      if (client !== undefined) clients.add(client);
-      else if (neighbour !== source) ways.add(neighbour);
+  function forget(source, message) {
+    if (withdrawn.has(message.id)) return [];
+    withdrawn.add(message.id);
+    for (const id of [...nextHops.keys()].filter((each) => [each, life(each)].includes(message.id))) {
+      nextHops.delete(id);
+      tell({ of: 'unindex', key: id });
+      clients.delete(id);
     }
-    const header = Buffer.from(number).toString('base64');
+    return flood(source, message);
+  }
+
+  function route(source, message) {
+    const { header } = message;
+    if (seen.has(header)) return [];
+    seen.add(header);
+    const matching = ask({ for: 'match' }).keys;
+    const notified = new Set(matching.filter((id) => clients.has(id)).map((id) => clients.get(id)));
+    const hops = new Set(matching.map((id) => nextHops.get(id).source));
     const onward = { same: 0, header, hops: (message.hops || 0) + 1 };
     return [
-      { do: 'deliver', clients: [...clients], message: { same: 0, header } },
-      ...[...ways].map((neighbour) => ({ do: 'send', neighbour, message: onward })),
+      { do: 'deliver', clients: [...notified], message: { same: 0, header } },
+      ...[...hops].filter((hop) => hop !== null && hop !== source).map((hop) => send(hop, onward)),
     ];
   }
 
-  const receivers = {
-    subscribe(message, neighbour) {
-      if (known.has(message.id) || withdrawn.has(message.id)) return [];
-      learn(message.id, { neighbour }, message.predicates);
-      return others(neighbour, subscribing(message.id, message.predicates, (message.hops || 0) + 1));
-    },
-    unsubscribe(message, neighbour) {
-      return forget(message.id) ? others(neighbour, { same: 0, hops: (message.hops || 0) + 1 }) : [];
-    },
-    publish(message, neighbour) {
-      const number = Buffer.from(message.header || '', 'base64').toString();
-      return seen.has(number) ? [] : spread(number, message, neighbour);
-    },
-  };
+  const received = { subscribe: learn, unsubscribe: forget, publish: route };
 
   return {
     subscribe({ id, client, subscription }) {
-      learn(id, { client }, subscription);
-      return others(null, subscribing(id, subscription, 1));
+      clients.set(id, client);
+      return learn(null, { kind: 'subscribe', id, predicates: subscription });
     },
     unsubscribe({ id }) {
-      forget(id);
-      return others(null, { kind: 'unsubscribe', id, hops: 1 });
+      return forget(null, { kind: 'unsubscribe', id });
     },
     publish({ message }) {
       published += 1;
-      return spread(`${broker}.${incarnation}.${published}`, message, null);
+      const header = Buffer.from(`${broker}.${incarnation}.${published}`).toString('base64');
+      return route(null, { ...message, header });
     },
     receive({ message, neighbour }) {
-      const receiver = receivers[message.kind];
-      return receiver ? receiver(message, neighbour) : { malformed: `no messages of kind ${message.kind}` };
+      const receiver = received[message.kind];
+      return receiver ? receiver(neighbour, message) : { malformed: `no messages of kind ${message.kind}` };
     },
-    link_up({ neighbour }) {
-      up.add(neighbour);
-      const rows = [...known].filter(([, entry]) => entry.neighbour !== neighbour);
-      const message = ([id, { predicates }]) => subscribing(id, predicates, 1);
-      return rows.map((row) => ({ do: 'send', neighbour, message: message(row) }));
+    link_up({ neighbour, incarnation: current }) {
+      links.add(neighbour);
+      const lives = Array.from({ length: current - 1 }, (_, before) => `${neighbour}.${before + 1}`);
+      const former = lives.flatMap((id) => forget(null, { kind: 'unsubscribe', id }));
+      const known = [...nextHops.values()].filter(({ source }) => source !== neighbour);
+      return [
+        ...former,
+        ...known.map(({ message }) => send(neighbour, message)),
+        ...[...withdrawn].sort().map((id) => send(neighbour, { kind: 'unsubscribe', id })),
+      ];
     },
     link_down({ neighbour }) {
-      up.delete(neighbour);
+      links.delete(neighbour);
     },
-    tables: () => ({ tables: { subscriptions: [...known.keys()].sort() } }),
+    tables: () => ({ tables: { subscriptions: [...nextHops.keys()].sort() } }),
   };
 });
