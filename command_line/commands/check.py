@@ -84,9 +84,10 @@ def _planned(plan: Plan) -> Iterator[str]:
     first = plan.variants[0]
     names = ", ".join(variant.name for variant in plan.variants)
     overlay, clients = first.overlay, len(first.workload.clients)
+    links = f"{len(overlay.links)} link{'s' if len(overlay.links) != 1 else ''}"
     count = f"{len(plan.variants)} variant{'s' if len(plan.variants) > 1 else ''}"
     yield f"scenario {plan.scenario.name}: valid; {count}: {names}"
-    yield f"overlay  {len(overlay.brokers)} brokers, {len(overlay.links)} links, {clients} clients"
+    yield f"overlay  {len(overlay.brokers)} brokers, {links}, {clients} clients"
     yield f"workload {first.workload.publications:,} publications in {first.scenario.timeline.run:g} s"
 
 

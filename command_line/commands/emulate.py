@@ -255,10 +255,11 @@ def _simulate(
 
 def _announce(console: Console, plan: Plan, runtime: RungChoice, links: RungChoice) -> None:
     overlay = plan.variants[0].overlay
+    size = f"{len(overlay.brokers)} brokers, {len(overlay.links)} link{'s' if len(overlay.links) != 1 else ''}"
     variants = ", ".join(variant.name for variant in plan.variants)
     for name, text in (
         ("run", plan.run_id),
-        ("overlay", f"{len(overlay.brokers)} brokers, {len(overlay.links)} links; variants: {variants}"),
+        ("overlay", f"{size}; variants: {variants}"),
         ("runtime", f"{runtime.name}: {_short(runtime.reason)}"),
         ("links", f"{links.name}: {_short(links.reason)}"),
     ):

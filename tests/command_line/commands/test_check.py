@@ -36,6 +36,11 @@ def test_a_run_that_the_host_carries(capsys: pytest.CaptureFixture[str]) -> None
     assert lines[-1] == "carried  as it is, with nothing else on the host"
 
 
+def test_an_overlay_of_one_link(capsys: pytest.CaptureFixture[str]) -> None:
+    checked({"topology": "{kind: line, brokers: 2}"})
+    assert "2 brokers, 1 link, " in capsys.readouterr().out
+
+
 @pytest.mark.proof
 def test_one_that_it_does_not_carry_names_the_dilation(capsys: pytest.CaptureFixture[str]) -> None:
     assert checked(HEAVY) is ExitCode.CORRECT

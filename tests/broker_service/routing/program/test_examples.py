@@ -39,6 +39,16 @@ workload:
 timeline: {{join: 8s, run: 9s, drain: 1min, withdraw: 1min}}
 faults: [{{at: join+12s, kill: [B3], for: 3s}}]
 """
+RESTARTED = """
+name: restarted
+topology: {{kind: explicit, links: [[B1, B2], [B2, B3], [B3, B4]]}}
+routing: {{protocol: {{program: [{program}]}}}}
+workload:
+  operations:
+    - {{at: 1s, client: C, broker: B4, subscribe: "[x,>,0]", id: s}}
+timeline: {{join: 3s, run: 9s, drain: 1min, withdraw: 1min}}
+faults: [{{at: run+1s, stop: [{failed}], for: 2s}}]
+"""
 
 
 def _case(file: str, id: str) -> Case:
@@ -68,6 +78,15 @@ def test_a_withdrawal_does_not_chase_its_subscription_round_a_cycle() -> None:
     scenario = load_text(RING.format(program=EXAMPLES / "reverse_paths.js"), "ring")
     with judging_room() as room:
         assert room.judged(scenario).kinds == ()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+@pytest.mark.parametrize("failed", ["B4", "B3, B4"])
+def test_clients_of_a_broker_that_was_restarted_are_forgotten(failed: str) -> None:
+    scenario = load_text(RESTARTED.format(program=EXAMPLES / "reverse_paths.js", failed=failed), "restarted")
+    with judging_room() as room:
+        judged = room.judged(scenario)
+    assert (judged.refused, judged.defects) == ("", ())
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
