@@ -38,8 +38,12 @@ _ENDS_WITHIN = 40
 _AT_ONCE = 2
 """Mutants that are tried at once."""
 
+_EMPTY = "it doubles an empty result"
 _COUNTS = "it only counts the subscriptions that a publication matches, for the log"
 HARMLESS: Mapping[str, str] = {
+    "1: routing.tid.placement.join_points.JoinPoints._decide_again, line 161, result doubled [composites, dcsr]": (
+        _EMPTY
+    ),
     "2: routing.octopia.publications.Publications._route, line 88, condition negated [octopia, dynamic]": (
         "it only reports publications as dropped that are not, and misses those that are"
     ),
@@ -74,6 +78,10 @@ HARMLESS: Mapping[str, str] = {
     "84: routing.tid.tables.PublicationRoutingTable.remove, line 183, statement left out [tid, fixed]": (
         "it only leaves an empty table behind for an incarnation of a broker without subscriptions"
     ),
+    "85: routing.tid.placement.detections.Detections.detected, line 48, 1 is 2 [composites, dcsr]": (
+        "it only counts the links that a detection has travelled, for the log"
+    ),
+    "97: routing.tid.placement.units.Units._mend, line 247, result doubled [composites, dcsr]": _EMPTY,
 }
 """Mutants with which every publication still reaches its subscribers once, each by the title with the reason."""
 
