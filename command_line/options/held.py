@@ -344,9 +344,9 @@ def step(
     rich_help_panel=PANEL,
     epilog=epilog(
         'brokerlab until "B3 sends subscribe to B4"',
-        'brokerlab until "subscribers notified number 2, publish from B3"',
+        'brokerlab until "subscribers notified publish number 2 from B3"',
         codes=_DONE | INTERRUPTED,
-        note="A record is written NODE EVENT [the first|number N,] [KIND] [to|from PEER], as `brokerlab explore` names "
+        note="A record is written NODE EVENT [the first] [KIND] [number N] [to|from PEER], as `brokerlab explore` names "
         "moments; docs/logs.md has the events.",
     ),
 )

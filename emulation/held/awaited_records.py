@@ -1,7 +1,9 @@
 """Moments that a held run is taken to: records of its log, in the words in which an exploration names them.
 
-`B3 sent subscribe to B4` is the next record of its kind, `B3 sent number 4, subscribe to B4` the fourth since clients
-began to join; `B3 sends ...` says the same. A record has to fit every word that is written, and may have more to it.
+`B3 sent subscribe to B4` is the next record of its kind, `B3 sent subscribe number 4 to B4` the fourth since clients
+began to join, and `B3 sent the first subscribe to B4` the first; `B3 sends ...` says the same, and so does
+`B3 logged the first link_down of B4` of a record that is no verb. A record has to fit every word that is written, and may
+have more to it.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ _SAID: dict[str, Event] = {
 }
 """Events in the words in which people await them."""
 _WORDS = re.compile(
-    r"(?P<node>\S+)\s+(?P<event>\S+)"
-    r"(?:\s+(?:the\s+(?P<first>first)|number\s+(?P<number>\d{1,9})),?)?"
-    r"(?P<words>(?:\s+(?!(?:to|from)(?:\s|$))\S+)*)"
-    r"(?:\s+(?:to|from)\s+(?P<peer>\S+))?"
+    r"(?P<node>\S+)\s+(?:logged\s+(?:the\s+(?P<first_logged>first)\s+)?)?(?P<event>\S+)"
+    r"(?:\s+the\s+(?P<first>first))?"
+    r"(?P<words>(?:\s+(?!(?:to|from|of|number)(?:\s|$))\S+)*)"
+    r"(?:\s+number\s+(?P<number>\d{1,9}))?"
+    r"(?:\s+(?:to|from|of)\s+(?P<peer>\S+))?"
 )
 
 
@@ -56,7 +59,8 @@ class AwaitedRecord:
                 f"{text!r} names no record of a log; write NODE EVENT [KIND] [to|from PEER], such as "
                 "`B3 sends subscribe to B4` (docs/logs.md lists the events)"
             )
-        number = 1 if found["first"] else int(found["number"]) if found["number"] else None
+        is_first = found["first"] or found["first_logged"]
+        number = 1 if is_first else int(found["number"]) if found["number"] else None
         return cls(found["node"], event, frozenset(found["words"].split()), found["peer"], number)
 
     def fits(self, record: TraceRecord, number: int) -> bool:

@@ -23,7 +23,7 @@ def sent(time: int, *, kind: str = "subscribe", peer: str = "B4", node: str = "B
         ("B3 sent subscribe to B4", True),
         ("B3 sent", True),
         ("B3 sent S1:s1", True),
-        ("B3 sent number 2, subscribe to B4", True),
+        ("B3 sent subscribe number 2 to B4", True),
         ("B3 sent the first subscribe to B4", False),
         ("B3 sends publish to B4", False),
         ("B3 sends subscribe to B2", False),
@@ -56,7 +56,8 @@ def test_words_that_name_nothing_are_refused() -> None:
 
 def test_moments_of_explorations_are_found_again() -> None:
     kinds = ("subscribe", "publish", "subscribe")
-    records = [sent(time, kind=kind) for time, kind in enumerate(kinds)]
+    lost = [TraceRecord(time=time, node="B3", variant="base", event=Event.LINK_DOWN, peer="B4") for time in (3, 4)]
+    records = [*(sent(time, kind=kind) for time, kind in enumerate(kinds)), *lost]
     for moment in all_moments(records, 0):
         watch = RecordWatch()
         watch.expect(AwaitedRecord.parse(moment.words))
