@@ -346,8 +346,8 @@ def step(
         'brokerlab until "B3 sends subscribe to B4"',
         'brokerlab until "subscribers notified publish number 2 from B3"',
         codes=_DONE | INTERRUPTED,
-        note="A record is written NODE EVENT [the first] [KIND] [number N] [to|from PEER], as `brokerlab explore` names "
-        "moments; docs/logs.md has the events.",
+        note="A record is written NODE EVENT [the first] [KIND] [number N] [to|from PEER], as `brokerlab explore` "
+        "names moments; docs/logs.md has the events.",
     ),
 )
 def until(

@@ -2,8 +2,8 @@
 
 `B3 sent subscribe to B4` is the next record of its kind, `B3 sent subscribe number 4 to B4` the fourth since clients
 began to join, and `B3 sent the first subscribe to B4` the first; `B3 sends ...` says the same, and so does
-`B3 logged the first link_down of B4` of a record that is no verb. A record has to fit every word that is written, and may
-have more to it.
+`B3 logged the first link_down of B4` of a record that is no verb. A record has to fit every word that is written, and
+may have more to it.
 """
 
 from __future__ import annotations
