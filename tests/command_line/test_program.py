@@ -86,7 +86,7 @@ def test_commands_that_judge_runs_name_the_code_of_a_broker_that_fails(
 
 def test_brackets_of_a_note_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     _, printed = brokerlab(capsys, monkeypatch, "until", "--help")
-    assert "NODE EVENT [the first|number N,] [KIND] [to|from PEER]" in printed
+    assert "NODE EVENT [the first] [KIND] [number N] [to|from PEER]" in printed
 
 
 def test_exit_codes_are_documented_for_people_and_in_one_help(
