@@ -22,7 +22,7 @@ from scenario.loading import load
 from scenario.model import AUTO
 from scenario.shipped import file_of
 from studies.exploration.confirmation import confirm
-from studies.exploration.directory import case_command, repeat_command, scenario_of, sign_of, write_finding
+from studies.exploration.directory import repeat_lines, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.findings import Finding
@@ -115,11 +115,8 @@ def finding_lines(finding: Finding, directory: Path) -> Iterator[str]:
         yield f"  {defect.kind}: {defect.detail}"
     for moment in finding.moments:
         yield f"  {moment}"
-    yield f"  again: {repeat_command(scenario_of(finding.name, directory))}"
-    if sign := sign_of(finding):
-        yield f"  look for: {sign}"
-    if finding.case:
-        yield f"  as a case: {case_command(finding, directory)}"
+    for line in repeat_lines(finding, directory):
+        yield f"  {line}"
 
 
 def closing_lines(account: Account, page: Path) -> Iterator[str]:

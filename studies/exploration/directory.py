@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from record.files import replace_file
@@ -62,6 +62,15 @@ def case_command(finding: Finding, directory: Path) -> str:
     row = next(iter(rows_of(finding.scenario.routing.protocol)))
     case = case_of(finding.name, directory)
     return shlex.join(["brokerlab", "conformance", str(case), "--protocol", row.selected_by])
+
+
+def repeat_lines(finding: Finding, directory: Path) -> Iterator[str]:
+    """The commands that show a finding again, and the sign to look for."""
+    yield f"again: {repeat_command(scenario_of(finding.name, directory))}"
+    if sign := sign_of(finding):
+        yield f"look for: {sign}"
+    if finding.case:
+        yield f"as a case: {case_command(finding, directory)}"
 
 
 def _write(scenario: Scenario, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from studies.exploration.directory import case_command, repeat_command, scenario_of, sign_of
+from studies.exploration.directory import repeat_lines
 from studies.exploration.exploration import Account
 from studies.exploration.findings import Finding
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
@@ -19,10 +19,7 @@ def suite_of(title: str, account: Account, directory: Path) -> JunitSuite:
 
 def _case(title: str, finding: Finding, directory: Path) -> JunitCase:
     details = [f"{defect.kind}: {defect.detail}" for defect in finding.defects]
-    details += [*finding.moments, *filter(None, [finding.confirmed])]
-    details += [f"again: {repeat_command(scenario_of(finding.name, directory))}"]
-    details += [f"look for: {sign}"] if (sign := sign_of(finding)) else []
-    details += [f"as a case: {case_command(finding, directory)}"] if finding.case else []
+    details += [*finding.moments, *filter(None, [finding.confirmed]), *repeat_lines(finding, directory)]
     return JunitCase(
         name=finding.name,
         class_name=title,
