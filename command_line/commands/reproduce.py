@@ -48,7 +48,7 @@ from studies.reproduction import (
 )
 from studies.reproduction.plan import first_seeds
 from studies.reproduction.plan_sentences import announcement, plan_table
-from studies.reproduction.reasons import remarks
+from studies.reproduction.reasons import reasons, remarks
 from studies.reproduction.sentences import closing_lines, reported, table, violated
 
 _WIDTH_IN_FILES = 140
@@ -124,6 +124,12 @@ class Reproduction:
     def judged(self, runs: Sequence[MeasuredExperiment]) -> list[JudgedClaim]:
         return [*judgements(runs), *(judge(claim, []) for claim in self.unmeasurable)]
 
+    def announced(self, needed: Sequence[ReproductionCell]) -> Iterator[str]:
+        """The extent of the runs that are still to be made, and the claims that this runtime cannot measure."""
+        yield from announcement(self.plan, needed)
+        for claim in self.unmeasurable:
+            yield f"{claim.id} is not measured: {' '.join(reasons(judge(claim, [])))}"
+
     def write_page(self, runs: Sequence[MeasuredExperiment]) -> Path:
         """Writes the page of these runs, and returns its path."""
         from studies.reproduction.report import ReproductionData, build_report  # noqa: PLC0415 - Plotly loads slowly
@@ -141,7 +147,7 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
         needed = list(reproduction.cells) if request.fresh else unmeasured(reproduction.store, reproduction.cells)
         for cell in needed:
             reproduction.store.forget(cell)
-        for line in announcement(reproduction.plan, needed):
+        for line in reproduction.announced(needed):
             console.print(line, markup=False, soft_wrap=True)
         changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
         runtime = f"{request.options.runtime} on {request.options.location}"
@@ -214,7 +220,7 @@ def show_plan(request: ReproductionRequest) -> ExitCode:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(plan_table(reproduction.plan))
     console.print()
-    for line in announcement(reproduction.plan, reproduction.cells):
+    for line in reproduction.announced(reproduction.cells):
         console.print(line, markup=False, soft_wrap=True)
     return ExitCode.CORRECT
 

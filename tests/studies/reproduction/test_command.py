@@ -99,6 +99,7 @@ def test_a_claim_about_real_brokers_is_not_measured_on_the_simulator(
     code, printed, progress = brokerlab(capfd, monkeypatch, "tid-overhead", "--out", str(tmp_path))
     assert code == 0
     assert "0 claims from 0 runs" in progress
+    assert "tid-overhead is not measured: Only real brokers show it: --runtime container or" in progress
     assert "not measured" in printed
     assert "Only real brokers show it: --runtime container or --runtime process measures it." in printed
 
