@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
 from record.handover import MATCHED_ON_ARRIVAL, NOTHING_IS_KEPT, AbsenceCosts, MoveCosts, without_advertisements
 from record.promises import Promises
+
+if TYPE_CHECKING:  # A broker whose protocol needs no arrays does without NumPy's 15 MB.
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_PREPARED = 16 << 20
 """Bytes that may be prepared for a broker."""
