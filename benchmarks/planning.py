@@ -28,7 +28,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
 from emulation.host.room import this_host
 from emulation.planning.calibration import load_calibration
 from emulation.planning.plan import make_plan

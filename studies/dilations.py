@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from analysis.tables.summary import Summary
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
 from emulation.host.room import this_host
 from emulation.planning.calibration import load_calibration
 from emulation.planning.plan import VariantPlan

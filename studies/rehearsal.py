@@ -25,7 +25,7 @@ from rich.console import Console
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
 from emulation.host.room import Host, this_host
 from emulation.planning.calibration import Calibration, load_calibration
 from emulation.planning.plan import Plan, VariantPlan, make_plan

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from command_line.commands.answers import IN_WORDS, Answer
 from command_line.commands.progress import shown_progress
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
 from emulation.host.room import Host, this_host
 from emulation.network.model import LinkDriver
 from emulation.planning.calibration import load_calibration

@@ -15,14 +15,11 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import StrEnum
-from functools import cache
 from itertools import cycle, islice
 from time import thread_time_ns
 from typing import TypeVar
 
 import numpy as np
-
-from record.host_speed import LoopTimes
 
 ROUNDS = 600
 """Repetitions of a loop, which take one to two seconds."""
@@ -131,10 +128,11 @@ def looping(reference: Reference) -> AbstractContextManager[Loop]:
     return _LOOPS[reference]()
 
 
-def time_of(reference: Reference) -> int:
-    """Nanoseconds of processor time of one pass of a loop, the least of `ROUNDS`."""
+def time_of(reference: Reference, part: int = 1) -> int:
+    """Nanoseconds of processor time of one pass of a loop, the least of `ROUNDS`, or of a part of them: its divisor."""
+    rounds = ROUNDS // part
     with looping(reference) as loop:
-        return quickest(max(1, ROUNDS // _STAY), lambda: min(_timed(loop) for _ in range(min(ROUNDS, _STAY))))
+        return quickest(max(1, rounds // _STAY), lambda: min(_timed(loop) for _ in range(min(rounds, _STAY))))
 
 
 def quickest(turns: int, measure: Callable[[], Time]) -> Time:
@@ -154,15 +152,6 @@ def _timed(loop: Loop) -> int:
     begin = thread_time_ns()
     loop()
     return thread_time_ns() - begin
-
-
-@cache
-def loop_times() -> LoopTimes:
-    """The time of this host's loop, by which costs that were measured on another host are scaled.
-
-    A process times it once, because the speed that a host has at its best stays as it is.
-    """
-    return LoopTimes(interpreter=time_of(Reference.INTERPRETER))
 
 
 if __name__ == "__main__":

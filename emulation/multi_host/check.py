@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from emulation.host.docker_host import docker_client, find_image
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
 from emulation.host.room import Host, this_host
 from emulation.network.drivers import usable_drivers
 from emulation.network.host_tunnels import require_route

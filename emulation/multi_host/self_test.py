@@ -19,7 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-from emulation.host.reference_loops import Reference, loop_times, looping
+from emulation.host.loop_times import loop_times
+from emulation.host.reference_loops import Reference, looping
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
 from emulation.network.network import EmulatedNetwork

@@ -18,7 +18,7 @@ from emulation.held.hold import Hold
 from emulation.held.server import served
 from emulation.host import provenance
 from emulation.host.journaled_runs import journaled
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
 from emulation.host.room import this_host
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError

@@ -23,7 +23,8 @@ from rich.console import Console
 
 from broker_service.messages import Kind
 from emulation.host import provenance
-from emulation.host.reference_loops import loop_times
+from emulation.host.loop_times import loop_times
+from emulation.host.reference_loops import Reference, time_of
 from emulation.planning.calibration import Calibration, HostCosts, Latency, Origin, load_calibration
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
@@ -108,7 +109,7 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
 
     Leaves nothing behind. Raises `Interrupted` when the user ends it, and `UserError`s.
     """
-    load, loops = os.getloadavg()[0], loop_times()
+    load, loops = os.getloadavg()[0], LoopTimes(interpreter=time_of(Reference.INTERPRETER))
     with _directory() as directory:
         work = with_control(measure_work(_made(directory / "work"), on_progress), on_progress)
         latencies = _latencies(brokers, runtime, directory, console, on_progress)
