@@ -8,9 +8,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from command_line.completions import answer_shells
 from command_line.exits import ending, write_out
@@ -75,6 +78,12 @@ for _commands in (
     app.add_typer(_commands.app)
 
 
+@cache
+def command() -> Callable[..., Any]:
+    """The program's commands as they are run, which a process makes once, because that takes 50 ms."""
+    return get_command(app)
+
+
 def run() -> int:
     """Runs the command line; returns its exit code. A user's mistake is one line, never a stack trace."""
     gc.set_threshold(_MADE_BEFORE_COLLECTION)
@@ -82,7 +91,7 @@ def run() -> int:
     answer_shells()
     with like_ctrl_c():
         try:
-            app(prog_name="brokerlab")
+            command()(prog_name="brokerlab")
             code: int = ExitCode.CORRECT
         except BaseException as error:
             code = ending(error)

@@ -6,9 +6,10 @@ The report has the same as one of its parts: `replay.html.j2`, with `Content`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import msgspec
-from jinja2 import Environment, PackageLoader, select_autoescape
+from jinja2 import Environment, PackageLoader, Template, select_autoescape
 from markupsafe import Markup
 
 from analysis.live.frames import State
@@ -44,6 +45,11 @@ def replay_page(state: State) -> str:
 
 
 def _page(state: State, feed: str, content: Content) -> str:
+    return _template().render(run=state.run, scenario=state.scenario, feed=feed, state=content)
+
+
+@cache
+def _template() -> Template:
+    """The page's template, which a process compiles once."""
     environment = Environment(loader=PackageLoader("analysis.live"), autoescape=select_autoescape(["html", "j2"]))
-    template = environment.get_template("page.html.j2")
-    return template.render(run=state.run, scenario=state.scenario, feed=feed, state=content)
+    return environment.get_template("page.html.j2")

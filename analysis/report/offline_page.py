@@ -7,6 +7,7 @@ compressed, and unpacks it when it is opened (`templates/plots.js`): half a mega
 from __future__ import annotations
 
 import base64
+from functools import cache
 from importlib import resources
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -20,9 +21,10 @@ LIBRARY = "plotly-cartesian.min.js.gz"
 """The library in the folder `library` of that package."""
 
 
+@cache
 def page_templates(*packages: str) -> Environment:
     """The templates of these packages, before those that all pages have. The variable `plotly` is the library, packed;
-    the template `plots.html.j2` includes it and all that plots need."""
+    the template `plots.html.j2` includes it and all that plots need. A process compiles them once for all its pages."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in (*packages, _COMMON, _REPLAY)]),
         autoescape=select_autoescape(default=True),

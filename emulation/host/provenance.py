@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from record.installation import CODE, INSTALLED, packaged_commit
@@ -32,8 +33,12 @@ def kernel() -> str:
     return f"{platform.system()} {platform.release()} {platform.version()}"
 
 
+@cache
 def git_revision() -> str | None:
-    """The commit of the running tree, with `+` if files differ from it; None where it is not known."""
+    """The commit of the running tree, with `+` if files differ from it; None where it is not known.
+
+    A process asks once: what it runs it has loaded, whatever happens to the files later.
+    """
     if INSTALLED:
         return packaged_commit()
     # Without its lock of the index, which would stay, and stop the user's next commit, where a slow `status` is ended.
