@@ -9,7 +9,6 @@ import msgspec
 
 from broker_service.core.composites import INTERNAL, Composites, UnitDetection, lost_detection
 from broker_service.core.contract import ContractError, objection
-from broker_service.core.defects import FAILURES
 from broker_service.core.far_messages import FarMessages
 from broker_service.core.publisher_gate import PublisherGate
 from broker_service.core.router_timers import RouterTimers
@@ -18,6 +17,7 @@ from broker_service.core.storage import BoundedStorage
 from broker_service.core.surroundings import Surroundings
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
+from broker_service.routing.failures import FAILURES
 from broker_service.routing.interface import (
     Action,
     Actions,

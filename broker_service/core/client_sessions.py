@@ -19,7 +19,6 @@ from typing import Final
 from broker_service.core.actions import ActionExecutor
 from broker_service.core.composites import INTERNAL
 from broker_service.core.declaring import Declarations
-from broker_service.core.defects import FAILURES
 from broker_service.core.session import Client, Session, SessionNames
 from broker_service.core.surroundings import Surroundings
 from broker_service.language import ContentError
@@ -34,6 +33,7 @@ from broker_service.messages import (
     Outcome,
     answer,
 )
+from broker_service.routing.failures import FAILURES
 from broker_service.routing.interface import RefusedPublicationError, RejectedError
 from record.log import Event
 

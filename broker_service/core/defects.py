@@ -8,16 +8,13 @@ from types import CodeType, TracebackType
 
 from broker_service.config import BrokerConfig
 from broker_service.core.contract import ContractError
-from broker_service.core.endless_calls import EndlessCallError, watch_calls
 from broker_service.routing import PROTOCOLS
+from broker_service.routing.failures import FAILURES, EndlessCallError, watch_calls
 from broker_service.routing.outside import place_in
 from broker_service.routing.registry import at_home
 from broker_service.tracing.trace import Recorder
 from record.errors import BrokerDefectError
 from record.log import Event
-
-FAILURES = (Exception, EndlessCallError, SystemExit)
-"""Errors of a broker's own code; `sys.exit()` in a router is one, because it would end the program without a word."""
 
 
 class DefectReports:

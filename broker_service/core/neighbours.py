@@ -7,7 +7,6 @@ from typing import Final
 
 from broker_service.config import Disturbance, LinkConfig
 from broker_service.core.actions import ActionExecutor
-from broker_service.core.defects import FAILURES
 from broker_service.core.disturber import Disturber
 from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.surroundings import Surroundings
@@ -15,6 +14,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.sending import Turns
 from broker_service.links.session import LinkSession
 from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.failures import FAILURES
 from broker_service.routing.interface import FollowsNeighbours, MalformedMessageError, NoRoomError
 from broker_service.routing.outside import label
 from record.log import Event

@@ -28,7 +28,6 @@ import uvloop
 
 from broker_service.config import PROTOCOL_FOLDER, BrokerConfig, load
 from broker_service.core.broker import Broker
-from broker_service.core.endless_calls import LONGEST_AT_THE_END, allow_calls
 from broker_service.core.gauges import Gauges
 from broker_service.core.storage import FileStorage
 from broker_service.grpc_shell.control import Control
@@ -40,6 +39,7 @@ from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.greeting import RefusedError
 from broker_service.links.session import LinkViolationError
+from broker_service.routing.failures import LONGEST_AT_THE_END, allow_calls
 from broker_service.routing.interface import SetTimer
 from broker_service.routing.registry import provide_from
 from broker_service.tracing.process_gauges import SECOND, Ticker, processor_time, resident_memory

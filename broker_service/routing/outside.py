@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 from broker_service.routing.declaration import Protocol
+from broker_service.routing.failures import FAILURES
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.program.references import PREFIX, argv_of, file_name
 
@@ -68,7 +69,7 @@ def load(reference: str) -> Protocol:
         return _declared(importlib.import_module(module), name or _DECLARED, reference)
     except ProtocolError:
         raise
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         raise ProtocolError(f"{reference}: {in_words(error, module.partition('.')[0])}") from error
 
 
@@ -137,7 +138,7 @@ def _loaded(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         del sys.modules[name]
         raise ProtocolError(f"{path} cannot be loaded: {in_words(error, name)}") from error
     return module

@@ -22,6 +22,7 @@ import msgspec
 
 from broker_service.routing import foreign, outside
 from broker_service.routing.declaration import Protocol
+from broker_service.routing.failures import FAILURES
 from broker_service.routing.foreign import FOREIGN
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.program.references import PREFIX
@@ -160,7 +161,7 @@ def read_options(reference: str, options: Mapping[str, Any]) -> ProtocolOptions:
         return msgspec.convert(dict(options), struct)
     except ValueError:
         raise
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         raise failed_planning(reference, "its options", error) from error
 
 

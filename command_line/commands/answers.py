@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Protocol
+from typing import Protocol, TextIO
 
 import msgspec
 import typer
@@ -33,14 +32,10 @@ class InWords:
 
 
 class AsDocument:
-    """A JSON document on the standard output, and text on the standard error output.
+    """A JSON document on `output`, and text on the standard error output."""
 
-    Whatever else prints until the command ends, such as `print` in a router, goes to the standard error output too,
-    because it would spoil the document.
-    """
-
-    def __init__(self) -> None:
-        self._output, sys.stdout = sys.stdout, sys.stderr
+    def __init__(self, output: TextIO) -> None:
+        self._output = output
         self.console = Console(highlight=False, stderr=True)
 
     def document(self, content: object) -> None:

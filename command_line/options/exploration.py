@@ -87,4 +87,5 @@ def explore(
         confirm=confirm,
         junit=junit,
     )
-    raise typer.Exit(explore_around(request, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(explore_around(request, form))

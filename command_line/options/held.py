@@ -130,7 +130,8 @@ def status(*, run: RunOption = None, json: JsonOption = False) -> None:
     """Show the held runs of this host: brokers, clients, faults in effect, and when each ends by itself."""
     from command_line.commands.status import show_status
 
-    raise typer.Exit(show_status(run, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(show_status(run, form))
 
 
 @app.command(

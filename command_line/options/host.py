@@ -54,7 +54,8 @@ def doctor(*, json: JsonOption = False) -> None:
     """Show the capabilities of this host, the missing ones, and their remedies."""
     from command_line.commands.doctor import examine_host
 
-    raise typer.Exit(examine_host(answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(examine_host(form))
 
 
 @app.command(

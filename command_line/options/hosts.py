@@ -71,7 +71,8 @@ def check(
     """Show what each host can run, what is missing for the rest, and the load that it carries in a test of 5 s."""
     from command_line.commands.hosts import HostsCheckRequest, check_hosts
 
-    raise typer.Exit(check_hosts(HostsCheckRequest(inventory, scenario, overrides(settings)), answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(check_hosts(HostsCheckRequest(inventory, scenario, overrides(settings)), form))
 
 
 @app.command(

@@ -64,4 +64,5 @@ def check(
     """Run the cases that every protocol has to pass, in the simulator, and say what is wrong."""
     from command_line.commands.protocol import check_protocol
 
-    raise typer.Exit(check_protocol(protocol, answer(json), faults=faults))
+    with answer(json) as form:
+        raise typer.Exit(check_protocol(protocol, form, faults=faults))

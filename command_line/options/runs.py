@@ -60,7 +60,8 @@ def check(
     from command_line.commands.check import CheckRequest, check_scenario
 
     request = CheckRequest(scenario, overrides(set_), calibration, processors)
-    raise typer.Exit(check_scenario(request, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(check_scenario(request, form))
 
 
 @app.command(
@@ -155,8 +156,8 @@ def emulate(
     request = EmulationRequest(
         file, changed, runtime, links, out, report, calibration, engine, events, hosts, files, twin, live, speed
     )
-    form = answer(json)
-    raise typer.Exit(run_scenario(request, form) if against is None else run_against(request, against, seed, form))
+    with answer(json) as form:
+        raise typer.Exit(run_scenario(request, form) if against is None else run_against(request, against, seed, form))
 
 
 @app.command(
@@ -201,7 +202,8 @@ def analyze(
     spark_master(master)
     with_spark = master is not None or spark or (spark is None and spark_is_here())
     engine: Engine = SparkEngine(master) if with_spark else plain_engine()
-    raise typer.Exit(analyze_run(run, engine, VerdictFiles(junit, summary_md), events, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(analyze_run(run, engine, VerdictFiles(junit, summary_md), events, form))
 
 
 @app.command(

@@ -45,4 +45,5 @@ def search(
     request = SearchRequest(
         file=file_of(scenario, "scenario"), overrides=overrides(set_), runtime=runtime, out=out, jobs=jobs, fresh=fresh
     )
-    raise typer.Exit(run_search(request, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(run_search(request, form))

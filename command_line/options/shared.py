@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,19 +83,9 @@ SummaryOption = Annotated[
 ]
 
 
-def _restore_output(context: typer.Context, json: bool) -> bool:
-    """Has the standard output, which a document has for itself, be as before when the command ends."""
-    context.call_on_close(partial(setattr, sys, "stdout", sys.stdout))
-    return json
-
-
 JsonOption = Annotated[
     bool,
-    typer.Option(
-        "--json",
-        callback=_restore_output,
-        help="Print one JSON document; what is for people goes to the standard error output.",
-    ),
+    typer.Option("--json", help="Print one JSON document; what is for people goes to the standard error output."),
 ]
 
 JunitOption = Annotated[
@@ -130,11 +121,22 @@ def duration(option: str, text: str) -> float:
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s|sc)://.+|yarn")
 
 
-def answer(json: bool) -> Answer:
-    """The form of the answer that `--json` asks for."""
+@contextmanager
+def answer(json: bool) -> Iterator[Answer]:
+    """The form of the answer that `--json` asks for.
+
+    Until the context ends, a document has the standard output for itself. Whatever else prints is redirected, and not
+    authors' code alone, because such code runs in many places: while a protocol is loaded, in its options, in routers,
+    and in what libraries print for it.
+    """
     from command_line.commands.answers import AsDocument, InWords  # noqa: PLC0415 - `brokerlab --help` answers at once
 
-    return AsDocument() if json else InWords()
+    if not json:
+        yield InWords()
+        return
+    output = sys.stdout
+    with redirect_stdout(sys.stderr):
+        yield AsDocument(output)
 
 
 def spark_master(name: str | None) -> str | None:

@@ -137,7 +137,8 @@ def campaign(
         verdict_files=VerdictFiles(junit, summary_md),
         live=live,
     )
-    raise typer.Exit(list_cells(request, answer(json)) if list_ else run_campaign(request, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(list_cells(request, form) if list_ else run_campaign(request, form))
 
 
 @app.command(
@@ -347,7 +348,8 @@ def conformance(
             environment=environment or [],
             verdict_files=written,
         )
-        raise typer.Exit(broker_conformance.run_broker_conformance(tried, answer(json)))
+        with answer(json) as form:
+            raise typer.Exit(broker_conformance.run_broker_conformance(tried, form))
     from command_line.commands import conformance as cases
     from studies.conformance.display import every_result, failures_only
 
@@ -362,4 +364,5 @@ def conformance(
         show_progress=every_result if verbose else failures_only,
         is_enough=cases.at_a_failure if fail_fast else cases.at_the_end,
     )
-    raise typer.Exit(cases.run_conformance(request, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(cases.run_conformance(request, form))

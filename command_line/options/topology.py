@@ -174,7 +174,8 @@ def check(
     from topology.inspection import Severity
 
     refused = frozenset(Severity if strict else (Severity.ERROR,))
-    raise typer.Exit(commands.check(_request(source, settings, seed, None, variant), refused, limit, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(commands.check(_request(source, settings, seed, None, variant), refused, limit, form))
 
 
 @app.command(epilog=epilog(*_KINDS_EXAMPLES, codes={ExitCode.CORRECT: "printed"} | BAD_INPUT))
@@ -188,7 +189,8 @@ def kinds(
     """List the kinds of topology and the papers' topologies, or the fields of one."""
     from command_line.commands import topology as commands
 
-    raise typer.Exit(commands.list_kinds(kind, answer(json)))
+    with answer(json) as form:
+        raise typer.Exit(commands.list_kinds(kind, form))
 
 
 def _request(

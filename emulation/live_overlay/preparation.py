@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.routing import read_options
+from broker_service.routing.failures import FAILURES
 from broker_service.routing.options import MOST_PREPARED, PlannedLink, PlannedMesh, Preparation, ProtocolOptions
 from broker_service.routing.registry import failed_planning
 from record.errors import BadInputError
@@ -49,7 +50,7 @@ def prepared_by(
         _check(prepared, preparation)
     except ValueError as error:
         raise BadInputError(f"routing.protocol: {protocol} cannot prepare its brokers: {error}") from error
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         raise failed_planning(protocol, "`prepare`", error) from error
     return prepared
 

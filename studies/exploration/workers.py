@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from analysis.tables.deliveries import Defect as Violation
-from broker_service.core.endless_calls import allow_calls
+from broker_service.routing.failures import allow_calls
 from emulation.simulation.memory import rare_collections
 from record.errors import UserError
 from record.forked_processes import Ended, ForkedProcesses, WorkFailedError, forked

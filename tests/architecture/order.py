@@ -133,7 +133,7 @@ ROOMS: Mapping[str, Floors] = {
         "building",
     ),
     "broker_service.routing": _floors(
-        "options",
+        "failures options",
         "interface",
         "common declaration",
         " ".join([*protocol_packages(), "foreign program systems"]),

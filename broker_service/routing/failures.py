@@ -1,4 +1,4 @@
-"""Calls of routers that do not return, such as an endless loop in an author's code.
+"""Failures of an author's code: the errors it raises, and calls of routers that do not return.
 
 A thread of its own looks at the stacks of the threads in which routers run, once a second. A call is known by the
 outermost frame of the author's code, which is one object for as long as the call lasts: so calls themselves pay
@@ -33,6 +33,10 @@ class EndlessCallError(BaseException):
 
     def __str__(self) -> str:
         return f"the call has not returned for {_longest():g} s; is there an endless loop?"
+
+
+FAILURES = (Exception, EndlessCallError, SystemExit)
+"""Errors of an author's code; `sys.exit()` in it is one, because it would end the program without a word."""
 
 
 @dataclass(slots=True)
