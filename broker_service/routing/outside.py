@@ -20,7 +20,7 @@ from types import ModuleType
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.failures import FAILURES
 from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.program.references import PREFIX, argv_of, file_name
+from broker_service.routing.program.references import PREFIX, argv_of, file_name, named_program
 
 ENTRY_POINTS = "brokerlab.protocols"
 """Group of the entry points of installed packages."""
@@ -35,6 +35,16 @@ class ProtocolError(ValueError):
 def is_path(reference: str) -> bool:
     """True for the path of a file or package."""
     return not reference.startswith(PREFIX) and ("/" in reference or reference.endswith(".py"))
+
+
+def reference_from(text: str, directory: Path) -> str:
+    """The reference that a text in a file or on a command line means: a name, `program:COMMAND`, or the path of a file,
+    a package or a program from `directory` on.
+
+    Raises `ValueError` for a command that cannot be split.
+    """
+    path = os.path.normpath(directory.absolute() / text) if is_path(text) else text
+    return named_program(text, directory) or path
 
 
 def label(reference: str) -> str:

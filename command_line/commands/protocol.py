@@ -6,7 +6,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from broker_service.routing.program.references import PREFIX
 from command_line.commands.answers import Answer
 from record.exit_codes import ExitCode
 from studies.conformance import CaseVerdict
@@ -32,10 +31,10 @@ def make_protocol(name: str, language: str) -> None:
 def check_protocol(protocol: str, answer: Answer, *, faults: bool) -> ExitCode:
     """Tries a protocol of one's own, a file's or a program, and answers with what failed. Raises `UserError`s."""
     console = answer.console
-    reference = protocol if protocol.startswith(PREFIX) else str(Path(protocol).absolute())
+    named = str(Path(protocol).absolute()) if Path(protocol).exists() else protocol
     counts = dict.fromkeys(CaseVerdict, 0)
     results = []
-    for result in trial(reference, (*WITHOUT_FAULTS, *(WITH_FAULTS if faults else ()))):
+    for result in trial(named, (*WITHOUT_FAULTS, *(WITH_FAULTS if faults else ()))):
         counts[result.verdict] += 1
         results.append(result)
         if result.defect:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from pydantic import ValidationInfo
 
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.declaration import Protocol
-from broker_service.routing.outside import is_path
+from broker_service.routing.outside import reference_from
 from broker_service.routing.program.references import reference_to
 from broker_service.routing.systems import SYSTEMS
-from scenario.sections.section import beside_the_scenario
 from scenario.sections.units import DURATION
 
 PROTOCOL = "routing.protocol"
@@ -65,12 +63,20 @@ def system_named(data: Mapping[str, Any]) -> str:
 
 
 def found_beside(reference: str, info: ValidationInfo) -> str:
-    """A reference to a protocol in which the path of a file is absolute."""
-    return os.path.normpath(beside_the_scenario(reference, info)) if is_path(reference) else reference
+    """The reference to a protocol that a scenario names; paths are relative to its file."""
+    return reference_from(reference, _directory(info))
 
 
 def program_beside(given: Mapping[str, Any], info: ValidationInfo) -> str:
     """The reference to a program by its argument vector, in which paths are relative to the scenario's file.
+
+    Raises `ValueError` for what is no argument vector.
+    """
+    return program_from(given, _directory(info))
+
+
+def program_from(given: Mapping[str, Any], directory: Path) -> str:
+    """The reference to a program by its argument vector, in which paths are relative to `directory`.
 
     Raises `ValueError` for what is no argument vector.
     """
@@ -79,7 +85,13 @@ def program_beside(given: Mapping[str, Any], info: ValidationInfo) -> str:
     if given.keys() != {PROGRAM} or not texts:
         raise ValueError("protocol: a program is written `{program: [./router, argument, ...]}`, with texts in it")
     assert isinstance(argv, list)
-    return reference_to(argv, (info.context or {}).get("directory", Path()))
+    return reference_to(argv, directory)
+
+
+def _directory(info: ValidationInfo) -> Path:
+    """The directory of the scenario's file, which the loader passes as context."""
+    directory: Path = (info.context or {}).get("directory", Path())
+    return directory
 
 
 def protocols_found(key: str, value: Any, info: ValidationInfo) -> Any:

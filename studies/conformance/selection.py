@@ -5,15 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from broker_service.routing import PROTOCOLS as BUILT_IN
 from broker_service.routing import found_protocol
-from broker_service.routing.outside import is_path
-from broker_service.routing.program.references import reference_from_command_line
 from record.errors import BadInputError
 from studies.conformance.model import AnyCase, Case, Relation
 from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol, rows_of
+from studies.named_protocol import reference_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +101,8 @@ def _from_outside(name: str) -> list[ConformanceProtocol]:
     there is no such protocol. Raises `BadInputError` for one that cannot be loaded."""
     if name in BUILT_IN:
         return []  # its rows have names of their own
+    reference = reference_named(name)
     try:
-        program = reference_from_command_line(name, Path())
-        reference = program or (str(Path(name).absolute()) if is_path(name) else name)
         return list(rows_of(reference)) if found_protocol(reference) is not None else []
     except ValueError as error:
         raise BadInputError(f"--protocol {name}: {error}") from error

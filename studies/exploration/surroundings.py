@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from pathlib import Path
 from typing import Any
 
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.outside import is_path
 from record.errors import BadInputError
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss
 from scenario.model import Routing, Scenario
+from studies.named_protocol import reference_named
 from topology.model import Overlay
 from topology.structures.declared import STRUCTURES, structure_with
 
@@ -69,14 +68,13 @@ class Surroundings:
         return read_options(self.protocol, dict(self.options)).promises.loss(kind)
 
 
-def _routing(reference: str) -> Routing:
+def _routing(name: str) -> Routing:
     """The routing by a protocol with its own defaults. Raises `BadInputError`."""
-    if is_path(reference):
-        reference = str(Path(reference).absolute())
+    reference = reference_named(name)
     try:
         protocol_named(reference)
     except ValueError as error:
-        raise BadInputError(f"--protocol {reference}: {error}") from error
+        raise BadInputError(f"--protocol {name}: {error}") from error
     return Routing.model_validate({"protocol": reference})
 
 

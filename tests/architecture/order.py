@@ -94,7 +94,7 @@ ROOMS: Mapping[str, Floors] = {
         "report",
     ),
     "studies": _floors(
-        "calibration junit rehearsal smallest_part",
+        "calibration junit named_protocol rehearsal smallest_part",
         "cells markdown_summary",
         "dilations reproduction verdict_files",
         "baselines conformance fitting saturation verdict_cases",

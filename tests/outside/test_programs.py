@@ -12,7 +12,7 @@ from broker_service.routing import PROTOCOLS
 from broker_service.routing.program.references import (
     digest_of_program,
     file_name,
-    reference_from_command_line,
+    named_program,
     reference_to,
 )
 from command_line.program import app
@@ -30,6 +30,8 @@ from studies.conformance import CaseVerdict
 from studies.conformance.protocols import rows_of
 from studies.conformance.repeats import run_twice
 from studies.conformance.selection import select
+from studies.exploration.surroundings import Surroundings
+from studies.named_protocol import reference_named
 from studies.protocol_kit.trial import trial
 from tests.outside.programs import written
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, publish
@@ -97,18 +99,31 @@ def test_a_looked_up_name_starts_no_program(tmp_path: Path) -> None:
     assert reference_to([str(tmp_path / "none")]) not in PROTOCOLS
 
 
-@pytest.mark.parametrize("text", ["./spread", "program:./spread", "program:python3 ./spread"])
-def test_the_command_line_names_a_program(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    written(tmp_path)
+@pytest.mark.parametrize(
+    "text", ["./spread", "program:./spread", "program:python3 ./spread", "{program: [python3, ./spread]}"]
+)
+def test_the_command_line_and_scenarios_name_a_program(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path)
+    planned = load(scenario(tmp_path, ""), {"routing.protocol": text})
+    argv = [*(["python3"] if "python3" in text else []), str(path)]
+    assert planned.routing.protocol == reference_to(argv)
     monkeypatch.chdir(tmp_path)
     (only,) = select([CASE], protocols=[text]).trials
     assert only.protocol.name == "spread"
+    assert Surroundings.of(planned, text).protocol == planned.routing.protocol
+
+
+def test_a_program_that_is_written_wrongly_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"--protocol \{program: ./spread\}: protocol: a program is written"):
+        reference_named("{program: ./spread}")
 
 
 def test_names_of_other_protocols_are_no_programs(tmp_path: Path) -> None:
     (tmp_path / "idea.py").touch()
     for text in ("tid", "./idea.py", "./none", "spread", "module:Name"):
-        assert reference_from_command_line(text, tmp_path) is None
+        assert named_program(text, tmp_path) is None
 
 
 def test_a_program_has_the_name_of_its_own_file() -> None:

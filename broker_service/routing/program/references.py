@@ -24,8 +24,8 @@ def reference_to(argv: Sequence[str], directory: Path | None = None) -> str:
     return PREFIX + msgspec.json.encode([_beside(each, directory or Path()) for each in argv]).decode()
 
 
-def reference_from_command_line(text: str, directory: Path) -> str | None:
-    """The reference to a program that a command line names, by its path or as `program:COMMAND`.
+def named_program(text: str, directory: Path) -> str | None:
+    """The reference to a program that a text names, by its path from `directory` on or as `program:COMMAND`.
 
     None for what names a protocol of another kind. Raises `ValueError` for a command that cannot be split.
     """
