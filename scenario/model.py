@@ -29,6 +29,7 @@ from broker_service.routing.outside import ProtocolError
 from broker_service.routing.systems import is_system
 from record.contract import ADAPTER_LEVEL
 from record.sample import PublicationSample
+from record.wording import count_of
 from scenario.sections.brokers import Brokers
 from scenario.sections.clients import Clients
 from scenario.sections.expect import Expect
@@ -261,7 +262,7 @@ class Scenario(Section):
         base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         choices = axes(self.vary, type(self).model_fields)
         if (count := prod(map(len, choices))) > MOST_VARIANTS:
-            raise VariantError([Problem(("vary",), f"makes {count:,} variants; {MOST_VARIANTS} is the most")])
+            raise VariantError([Problem(("vary",), f"makes {count_of(count, 'variant')}; {MOST_VARIANTS} is the most")])
         made: dict[str, Variant] = {}
         for chosen in product(*choices):
             name = "+".join(choice.name for choice in chosen)

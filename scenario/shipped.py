@@ -12,6 +12,7 @@ from typing import Literal
 
 from record.errors import BadInputError
 from record.installation import FILES
+from record.wording import count_of
 from scenario.sections.section import suggestion
 from scenario.yaml_files.source import read
 
@@ -74,7 +75,7 @@ def _subject(file: Path) -> str:
     if file.suffix == ".json":
         cases = json.loads(file.read_text(encoding="utf-8"))
         first = cases[0]
-        return f"{len(cases)} cases " + (
+        return f"{count_of(len(cases), 'case')} " + (
             f"from {first['id']} on" if "id" in first else f"of the relation `{first['relation']}`"
         )
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith(_SCHEMA)]

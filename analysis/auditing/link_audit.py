@@ -25,6 +25,7 @@ from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.auditing.hops.readings import LinkReading
 from record.fidelity import Check
 from record.time_units import MILLISECOND, SECOND
+from record.wording import count_of
 from topology.link_properties import JitterDistribution, LinkProperties
 
 FEWEST = 10
@@ -89,7 +90,7 @@ def _check(aspect: _Aspect, readings: list[LinkReading], allowed: _Allowed) -> C
     wrong = [f"{reading.source} to {reading.target}: {text}" for reading, text in found if text]
     if not wrong and (text := aspect.together(judged, allowed)):
         wrong = [f"all directions as one: {text}"]
-    of_all = f"{len(judged):,} of {len(readings):,} directions had messages enough to tell"
+    of_all = f"{len(judged):,} of {count_of(len(readings), 'direction')} had messages enough to tell"
     return none_allowed(
         name,
         "directions",
@@ -138,7 +139,7 @@ def _delay(reading: LinkReading, allowed: _Allowed) -> str | None:
         # A frame of acknowledgements alone, which is in no log, may go before.
         if value < wanted - margin or alone > wanted + margin + reading.acknowledgement:
             which = "half" if share == 0.5 else "a tenth"
-            return f"{which} of {found.count:,} messages within {_ms(value)} instead of {_ms(wanted)}"
+            return f"{which} of {count_of(found.count, 'message')} within {_ms(value)} instead of {_ms(wanted)}"
     return None
 
 

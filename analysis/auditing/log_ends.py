@@ -26,6 +26,7 @@ from record.faults import FaultKind
 from record.fidelity import Check
 from record.log import EMULATOR
 from record.time_units import SECOND
+from record.wording import count_of
 
 ENDS, COUNTS, LINES, GAUGES = (
     "logs that break off",
@@ -80,17 +81,17 @@ def _counts(logged: Sequence[Incarnation], strays: Mapping[str, int]) -> Check:
     wrong = [_difference(found) for found in stating if found.records != found.stated]
     for node in sorted({found.node for found in stating}):
         if strays.get(node):
-            wrong.append(f"{node} has {strays[node]:,} records outside of its starts and ends")
+            wrong.append(f"{node} has {count_of(strays[node], 'record')} outside of its starts and ends")
     return none_allowed(
         COUNTS, "nodes", wrong,
         meaning="records were removed from these logs, or added to them, after they were written",
-        otherwise=f"{sum(found.records for found in stating):,} records, as many as nodes state",
+        otherwise=f"{count_of(sum(found.records for found in stating), 'record')}, as many as nodes state",
     )  # fmt: skip
 
 
 def _difference(found: Incarnation) -> str:
     of_start = f" since its start number {found.number}" if found.number > 1 else ""
-    return f"{found.node} wrote {found.stated:,} records{of_start} and its log holds {found.records:,}"
+    return f"{found.node} wrote {count_of(found.stated, 'record')}{of_start} and its log holds {found.records:,}"
 
 
 def _lines(evidence: Evidence, killed: Counter[str]) -> Check:
@@ -99,7 +100,7 @@ def _lines(evidence: Evidence, killed: Counter[str]) -> Check:
     torn.subtract(killed)
     damaged = {node: lines for node, lines in sorted((extents.damaged() + torn).items()) if lines > 0}
     return none_allowed(
-        LINES, "nodes", [f"{node}, {lines:,} lines" for node, lines in damaged.items()],
+        LINES, "nodes", [f"{node}, {count_of(lines, 'line')}" for node, lines in damaged.items()],
         meaning="lines amid these logs are no records, so records are missing there",
         otherwise="every line is a record, or the last of a node that was killed",
     )  # fmt: skip
@@ -124,7 +125,7 @@ def _gauges(evidence: Evidence, logged: Sequence[Incarnation], faults: Sequence[
     return none_allowed(
         GAUGES, "gaps", gaps,
         meaning="these brokers ran and logged nothing, so their records of that time are missing",
-        otherwise=f"none in the logs of {looked_at:,} incarnations" if looked_at else "no broker was killed",
+        otherwise=f"none in the logs of {count_of(looked_at, 'incarnation')}" if looked_at else "no broker was killed",
     )  # fmt: skip
 
 

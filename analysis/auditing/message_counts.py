@@ -27,6 +27,7 @@ from analysis.auditing.passages import AtBroker, Direction, passages_of
 from analysis.reading.intervals import FOREVER
 from record.faults import FaultKind
 from record.fidelity import Check
+from record.wording import count_of
 
 LINKS, PUBLICATIONS, NOTIFICATIONS = (
     "messages sent and not received, or received and not sent",
@@ -131,7 +132,7 @@ def _publications(at_brokers: Mapping[str, AtBroker], narrow: Container[str], *,
     return none_allowed(
         PUBLICATIONS, "brokers", wrong,
         meaning="the logs of clients and broker contradict each other, so records of one of them are missing",
-        otherwise=f"clients and brokers agree at {len(at_brokers):,} brokers",
+        otherwise=f"clients and brokers agree at {count_of(len(at_brokers), 'broker')}",
     )  # fmt: skip
 
 
@@ -149,7 +150,7 @@ def _notifications(at_brokers: Mapping[str, AtBroker], narrow: Container[str], *
     return none_allowed(
         NOTIFICATIONS, "brokers", wrong,
         meaning="notifications are missing from one of the logs, so what seems lost may have arrived",
-        otherwise=f"clients and brokers agree at {len(at_brokers):,} brokers",
+        otherwise=f"clients and brokers agree at {count_of(len(at_brokers), 'broker')}",
     )  # fmt: skip
 
 

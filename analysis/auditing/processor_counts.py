@@ -19,6 +19,7 @@ from analysis.run_files.processor_times import ProcessorTimes
 from record.fidelity import Check
 from record.manifest import PhaseName
 from record.time_units import MILLISECOND, SECOND
+from record.wording import count_of
 
 NAME = "processor times of brokers, by their own counts"
 _MORE, _LESS = 1.1, 0.7
@@ -47,7 +48,7 @@ def processor_counts(evidence: Evidence) -> Iterable[Check]:
         "brokers",
         wrong,
         meaning="the sampler took threads of others for theirs or missed some, and with them waits for a processor",
-        otherwise=f"the sampler has for {len(found):,} brokers what they count themselves",
+        otherwise=f"the sampler has for {count_of(len(found), 'broker')} what they count themselves",
     )
 
 

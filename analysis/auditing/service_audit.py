@@ -17,6 +17,7 @@ from analysis.auditing.hops.readings import LinkReading, ServiceReading, Spread
 from record.fidelity import Check
 from record.service_time import Distribution, ServiceTime
 from record.time_units import MILLISECOND, SECOND
+from record.wording import count_of
 
 FEWEST = 10
 """Number of pieces of work or messages from which on their times are judged."""
@@ -47,7 +48,7 @@ def _services(evidence: Evidence) -> Check:
         name,
         "brokers",
         wrong,
-        meaning=f"of {len(judged):,} brokers judged, these do not work as fast as was asked for",
+        meaning=f"of {count_of(len(judged), 'broker')} judged, these do not work as fast as was asked for",
         otherwise=f"all {len(judged):,} brokers that had messages enough to tell work as fast as was asked for",
     )
 
@@ -109,7 +110,7 @@ def _time(found: Spread, asked: ServiceTime, evidence: Evidence) -> str | None:
     least, most = _by_chance(asked, found.count)
     if least - margin <= value <= most + margin:
         return None
-    return f"{_ms(value)} a message instead of {_ms(mean)}, over {found.count:,} messages"
+    return f"{_ms(value)} a message instead of {_ms(mean)}, over {count_of(found.count, 'message')}"
 
 
 def _by_chance(asked: ServiceTime, count: int) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from record.faults import HealKind
 from record.fidelity import Check
 from record.manifest import PhaseName
 from record.time_units import SECOND
+from record.wording import count_of
 
 LINKS, BROKERS = "links that went down by themselves", "brokers that started again by themselves"
 Link = frozenset[str]
@@ -50,7 +51,7 @@ def _links(evidence: Evidence) -> Check:
             broken[link].append(change)
     begin = _begin(evidence)
     wrong = [
-        f"{'-'.join(sorted(link))} broke {len(changes)} times by the logs of its ends, first at "
+        f"{'-'.join(sorted(link))} broke {count_of(len(changes), 'time')} by the logs of its ends, first at "
         f"{(min(change.at.time for change in changes) - begin) / SECOND:.1f} s"
         for link, changes in sorted(broken.items(), key=lambda item: sorted(item[0]))
     ]
@@ -74,7 +75,7 @@ def _brokers(evidence: Evidence) -> Check:
         if event.variant == evidence.number and not event.node and event.kind == HealKind.RESTART
     )
     wrong = [
-        f"{broker} started {times} times with {restarts[broker]} restarts on record"
+        f"{broker} started {count_of(times, 'time')} with {count_of(restarts[broker], 'restart')} on record"
         for broker, times in sorted(starts.items())
         if times > 1 + restarts[broker]
     ]

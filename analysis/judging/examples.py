@@ -10,6 +10,7 @@ from analysis.judging.judged import WAY_UNKNOWN, JudgedPublication, PublicationO
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
 from analysis.tables.totals import FirstRows
+from record.wording import count_of
 
 MOST = 10
 """Examples kept of each defect and variant."""
@@ -87,7 +88,7 @@ def _detail(judged: JudgedPublication, outcome: PublicationOutcome, kind: str) -
         case Defect.LOST:
             return _where_it_ended(judged, outcome)
         case Defect.DUPLICATED:
-            return f"notified {len(outcome.receipts)} times"
+            return f"notified {count_of(len(outcome.receipts), 'time')}"
         case Defect.SPURIOUS:
             return str(outcome.cause)
         case _:
@@ -114,5 +115,5 @@ def _last_seen(judged: JudgedPublication, outcome: PublicationOutcome) -> str:
         if (seen := outcome.last_seen or "").startswith(WAY_UNKNOWN):
             return seen
         return f"{WAY_UNKNOWN}brokers logged a sample of publications without it"
-    brokers = "1 broker" if len(judged.reached) == 1 else f"{len(judged.reached)} brokers"
+    brokers = count_of(len(judged.reached), "broker")
     return f"it arrived at {brokers}, and never at the client; last {outcome.last_seen}"

@@ -59,6 +59,7 @@ from analysis.tables.totals import Tally
 from record.errors import RunDirectoryError
 from record.files import LOGS
 from record.log import Event
+from record.wording import count_of
 
 LARGEST_SHARE = 16 << 20
 """Bytes of logs that one task reads; about 100,000 records."""
@@ -171,7 +172,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
         )
     found = _histories(run, logs)
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
-    progress(f"judging deliveries, from {logs.records:,} records")
+    progress(f"judging deliveries, from {count_of(logs.records, 'record')}")
     nodes = (*run.brokers, *sorted({started.node for started in logs.started} - set(run.brokers)))
     figures = None if parts.deliveries is None else _figures(run, found, nodes)
     by_publication = _second(run, found, buckets, composite_buckets, figures)

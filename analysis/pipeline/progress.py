@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from analysis.engines.frames import Done
+from record.wording import count_of
 
 SOON_SECONDS = 5.0
 """Before that, no remaining time is given: it would be a guess."""
@@ -25,7 +26,7 @@ def counted(step: str, progress: Progress, clock: Callable[[], float] = time.mon
             if passed > SOON_SECONDS and finished
             else ""
         )
-        progress(f"{step} ({finished} of {of} parts{left})")
+        progress(f"{step} ({finished} of {count_of(of, 'part')}{left})")
 
     return done
 

@@ -17,6 +17,7 @@ from analysis.tables.deliveries import Defect
 from analysis.tables.summary import Example, Summary
 from analysis.trace import Rate, Told, Wanted, WorstJourneys, choose_worst, draw_worst, follow, read_records
 from record.forked_calls import results_of
+from record.wording import count_of
 
 MOST_DEFECTS = 200
 """Defects of a variant that are listed."""
@@ -126,7 +127,7 @@ def _detail(row: Mapping[str, Any]) -> str:
         case Defect.LOST:
             return f"last {row['last_seen']}" if row["last_seen"] else row["cause"] or "no broker recorded it"
         case Defect.DUPLICATED:
-            return f"notified {row['notifications']} times"
+            return f"notified {count_of(row['notifications'], 'time')}"
         case Defect.SPURIOUS:
             return str(row["cause"])
         case _:

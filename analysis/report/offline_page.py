@@ -14,6 +14,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 
 from analysis.report.embedding import plot_template
+from record.wording import count_of
 
 _COMMON, _REPLAY = "analysis.report", "analysis.live"
 """The packages whose templates other pages use, too."""
@@ -32,6 +33,7 @@ def page_templates(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["count_of"] = count_of
     environment.globals["plot_template"] = plot_template()
     environment.globals["plotly"] = Markup(base64.b64encode(packed_library()).decode())  # noqa: S704 - letters, digits
     return environment

@@ -20,6 +20,7 @@ from analysis.tables.comparison import RelievedLink
 from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages, LinkLoad
 from broker_service.messages import Kind
+from record.wording import count_of
 from topology.drawings.layout import Position, layout
 from topology.link_properties import Link
 from topology.model import Overlay
@@ -150,7 +151,7 @@ def _link_in_words(link: Link, load: Mapping[Ends, LinkLoad]) -> str:
         row = load.get((source, target))
         if row is not None:
             wait = "" if row.mean_wait_ms is None else f", mean wait {row.mean_wait_ms:.2f} ms"
-            lines.append(f"{source} → {target}: {row.publications:,} publications{wait}")
+            lines.append(f"{source} → {target}: {count_of(row.publications, 'publication')}{wait}")
     return "\n".join(lines)
 
 
@@ -184,7 +185,7 @@ def _draw_brokers(
 
 
 def _broker_in_words(name: str, handled: int, published: int) -> str:
-    text = f"{name}: {handled:,} messages received"
+    text = f"{name}: {count_of(handled, 'message')} received"
     return f"{text}, {published:,} of them publications of its clients" if published else text
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from record.wording import count_of
+
 
 class DeliveryFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of publications and notifications; `Delivery` says what each of them counts."""
@@ -27,11 +29,11 @@ class DeliveryFigures(msgspec.Struct, frozen=True, kw_only=True):
         return DeliveryFigures(**{name: sum(getattr(row, name) for row in rows) for name in names})
 
     def in_words(self, optional: int = 0) -> str:
-        """The counts in one line; `optional` notifications were allowed, where that is known."""
-        allowed = f" and {optional:,} allowed" if optional else ""
+        """The counts in one line; so many notifications were optional, where that is known."""
+        besides = f" and {optional:,} optional" if optional else ""
         out_of_order = f", {self.reordered:,} reordered" if self.reordered else ""
         return (
-            f"{self.published:,} published; {self.delivered:,} notifications delivered, {self.expected:,} "
-            f"expected{allowed}; {self.lost:,} lost, {self.duplicate:,} duplicate, {self.spurious:,} spurious"
+            f"{self.published:,} published; {count_of(self.delivered, 'notification')} delivered, {self.expected:,} "
+            f"expected{besides}; {self.lost:,} lost, {self.duplicate:,} duplicate, {self.spurious:,} spurious"
             f"{out_of_order}"
         )

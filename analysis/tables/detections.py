@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import UNSET, Struct, UnsetType
 
 from analysis.tables.power import counted
+from record.wording import count_of
 
 
 class DetectionDefect(StrEnum):
@@ -138,7 +139,7 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
     max_ms: float | None
 
     def in_words(self) -> str:
-        allowed = f" and {self.optional:,} allowed" if self.optional else ""
+        optional = f" and {self.optional:,} optional" if self.optional else ""
         dropped = f" ({self.dropped:,} of them beside a drop at a bound)" if self.dropped else ""
         besides = [
             counted(kinds, what)
@@ -146,7 +147,7 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
             if any(kinds.values())
         ]
         found = (
-            f"{self.delivered:,} detections delivered, {self.expected:,} expected{allowed}; "
+            f"{count_of(self.delivered, 'detection')} delivered, {self.expected:,} expected{optional}; "
             f"{self.lost:,} lost{dropped}, {self.duplicate:,} duplicate, {self.spurious:,} spurious"
         )
         found += f", {self.doubled:,} doubled by moves" if self.doubled else ""

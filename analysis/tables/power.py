@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from record.wording import count_of
+
 ENOUGH = 0.5
 """The least judged share of the owed notifications with which a verdict may be `correct`."""
 _KINDS_SHOWN = 3
@@ -49,8 +51,7 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
         """The power in one line."""
         if not self.owed:
             return "nothing was owed to any client, so nothing was judged"
-        notifications = "notification" if self.owed == 1 else "notifications"
-        parts = [f"judged {percent(self.judged, self.owed)} of {self.owed:,} owed {notifications}"]
+        parts = [f"judged {percent(self.judged, self.owed)} of {count_of(self.owed, 'owed notification')}"]
         parts += [counted(self.not_judged, "not judged")] if any(self.not_judged.values()) else []
         parts += [counted(self.excused, "excused")] if any(self.excused.values()) else []
         if self.implied or any(self.excused.values()):

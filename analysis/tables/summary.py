@@ -26,6 +26,7 @@ from record.fidelity import Check, FidelityVerdict
 from record.figures import Figure, FigureVerdict
 from record.files import SUMMARY, read_file, write_json
 from record.host_speed import factor_in_words
+from record.wording import count_of
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
@@ -116,7 +117,7 @@ class BestEffort(msgspec.Struct, frozen=True, kw_only=True):
     def in_words(self) -> str:
         if self.ratio is None:
             return "nothing was due, so there is no delivery ratio"
-        found = f"delivery ratio {self.ratio:.1%} of {self.due:,} due notifications"
+        found = f"delivery ratio {self.ratio:.1%} of {count_of(self.due, 'due notification')}"
         interval = "too few publications for an interval"
         if self.low is not None and self.high is not None:
             interval = f"95% interval {self.low:.1%} to {self.high:.1%}"
@@ -372,8 +373,8 @@ class SystemFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     def in_words(self) -> str:
         """A line for people."""
-        again = f", and {self.came_again:,} further copies" if self.came_again else ""
-        brought = f"{self.not_wanted:,} publications to brokers where no client wanted them{again}"
+        again = f", and {count_of(self.came_again, 'further copy', 'further copies')}" if self.came_again else ""
+        brought = f"{count_of(self.not_wanted, 'publication')} to brokers where no client wanted them{again}"
         longer = ""
         if self.beyond_links_ms is not msgspec.UNSET:
             longer = f"; delays are {self.beyond_links_ms:,.1f} ms longer than those of links, on average"

@@ -18,6 +18,7 @@ from rich.console import Console
 from command_line.commands.answers import Answer
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from studies.broker_kit.bench import Bench, Judged
 from studies.broker_kit.display import TrialDisplay, trial_display
 from studies.broker_kit.programs import CommandHost, Host
@@ -56,7 +57,7 @@ def run_broker_conformance(request: BrokerConformanceRequest, answer: Answer) ->
     report = TrialReport(request.image or request.command or "", request.level, found)
     request.verdict_files.write(report.suites())
     if interrupted:
-        console.print(f"interrupted after {len(found)} of {len(rows)} rows; nothing is left running")
+        console.print(f"interrupted after {len(found)} of {count_of(len(rows), 'row')}; nothing is left running")
     console.print(report.summary(), markup=False, soft_wrap=True)
     answer.document(report.content())
     if report.count(RowVerdict.FAILED):

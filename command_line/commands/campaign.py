@@ -24,6 +24,7 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict
 from record.manifest import ChosenDilation
+from record.wording import count_of
 from scenario.model import AUTO as TIME_DILATION_AUTO
 from scenario.sections.section import suggestion
 from studies.campaign import Campaign, CampaignCell, cells, load_campaign
@@ -196,7 +197,7 @@ def _run_unfinished(
     done = len(chosen) - len(directory.unfinished(chosen))
     before = f", {done} of them done before" if done else ""
     for what, text in (
-        ("campaign", f"{name}: {len(chosen)} cell{'' if len(chosen) == 1 else 's'}{before}"),
+        ("campaign", f"{name}: {count_of(len(chosen), 'cell')}{before}"),
         ("runtime", f"{options.runtime} on {options.location}"),
         ("results", str(directory.path)),
     ):

@@ -8,6 +8,7 @@ import yaml
 from rich.console import Console
 
 from analysis.tables.summary import violated
+from record.wording import count_of
 from scenario.sections.faults import FaultItem
 from studies.campaign.cell import CampaignCell
 from studies.campaign.directory import CampaignDirectory
@@ -60,8 +61,8 @@ def _shrink(
         return
     scenario = found.cell.write_scenario(directory.cell(cell.key) / "shrunk")
     console.print(
-        f"{cell.key}: {', '.join(found.result.delivery)} with {len(found.faults)} of {found.before} faults "
-        f"(after {found.runs} runs)",
+        f"{cell.key}: {', '.join(found.result.delivery)} with {len(found.faults)} of {count_of(found.before, 'fault')} "
+        f"(after {count_of(found.runs, 'run')})",
         markup=False,
         soft_wrap=True,
     )

@@ -16,6 +16,7 @@ from emulation.network.wireshark import write_profile
 from emulation.runtimes.host_overlay import BROKER_PORT
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 
 
 def write_wireshark_profile(directory: Path) -> ExitCode:
@@ -55,7 +56,7 @@ def capture_link(name: str | None, link: str, out: Path, seconds: float | None) 
         finally:
             signal.signal(signal.SIGINT, before)
     lost = f"; the kernel dropped {found.dropped:,} more" if found.dropped else ""
-    print(f"{found.frames:,} frames{lost}")
+    print(f"{count_of(found.frames, 'frame')}{lost}")
     return ExitCode.CORRECT
 
 

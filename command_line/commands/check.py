@@ -22,6 +22,7 @@ from emulation.prediction.predict import MOST_CONTENTION, VariantPrediction, pre
 from emulation.runtimes.parts_here import require_parts
 from record.errors import HostError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from scenario.loading import load
 from scenario.shipped import file_of
 
@@ -84,11 +85,11 @@ def _planned(plan: Plan) -> Iterator[str]:
     first = plan.variants[0]
     names = ", ".join(variant.name for variant in plan.variants)
     overlay, clients = first.overlay, len(first.workload.clients)
-    links = f"{len(overlay.links)} link{'s' if len(overlay.links) != 1 else ''}"
-    count = f"{len(plan.variants)} variant{'s' if len(plan.variants) > 1 else ''}"
+    links = count_of(len(overlay.links), "link")
+    count = count_of(len(plan.variants), "variant")
     yield f"scenario {plan.scenario.name}: valid; {count}: {names}"
-    yield f"overlay  {len(overlay.brokers)} brokers, {links}, {clients} clients"
-    yield f"workload {first.workload.publications:,} publications in {first.scenario.timeline.run:g} s"
+    yield f"overlay  {count_of(len(overlay.brokers), 'broker')}, {links}, {count_of(clients, 'client')}"
+    yield f"workload {count_of(first.workload.publications, 'publication')} in {first.scenario.timeline.run:g} s"
 
 
 def _predicted(predictions: list[VariantPrediction], host: Host) -> Iterator[str]:
@@ -98,7 +99,7 @@ def _predicted(predictions: list[VariantPrediction], host: Host) -> Iterator[str
         yield f"  processors {_busy(found)}"
         yield f"  memory     {found.memory / 1e9:.1f} GB of {host.memory / 1e9:.1f} GB"
         yield f"  contention {_contention(found)}"
-        yield f"  logs       {found.records:,} records"
+        yield f"  logs       {count_of(found.records, 'record')}"
     needed = max(found.least.dilation for found in predictions)
     seconds = sum(found.seconds for found in predictions)
     analysis = sum(found.analysis for found in predictions)

@@ -50,6 +50,7 @@ from record.callbacks import do_nothing
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.manifest import MODELLED, RungChoice
+from record.wording import count_of
 from scenario.loading import load
 from scenario.model import AUTO
 from studies.junit import JunitSuite
@@ -255,7 +256,7 @@ def _simulate(
 
 def _announce(console: Console, plan: Plan, runtime: RungChoice, links: RungChoice) -> None:
     overlay = plan.variants[0].overlay
-    size = f"{len(overlay.brokers)} brokers, {len(overlay.links)} link{'s' if len(overlay.links) != 1 else ''}"
+    size = f"{count_of(len(overlay.brokers), 'broker')}, {count_of(len(overlay.links), 'link')}"
     variants = ", ".join(variant.name for variant in plan.variants)
     for name, text in (
         ("run", plan.run_id),

@@ -25,6 +25,7 @@ from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.upkeep.clean import clean
 from record.exit_codes import ExitCode
 from record.host_speed import LoopTimes, slowest_of
+from record.wording import count_of
 from scenario.loading import load
 from scenario.shipped import file_of
 
@@ -89,7 +90,7 @@ def prepare_hosts(inventory: Path) -> ExitCode:
     """`brokerlab hosts prepare`."""
     with _stage(inventory, Console(highlight=False)) as stage:
         count = len(stage.hosts.members)
-        stage.console.print(f"preparing {count} host{'s' if count != 1 else ''} (minutes the first time)")
+        stage.console.print(f"preparing {count_of(count, 'host')} (minutes the first time)")
         try:
             stage.play("prepare.yml", {})
         except PlayCancelledError:

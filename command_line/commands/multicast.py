@@ -24,6 +24,7 @@ from broker_service.routing.medym.multicast.routing_functions import (
 )
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from scenario.sections.section import suggestion
 from topology.link_properties import OverlayError
 from topology.underlays.mesh_files import load_matrix
@@ -109,7 +110,7 @@ def as_table(request: MulticastRequest, found: Split) -> None:
     console.print(table)
     console.print(
         f"cost of the tree from {request.server}: {found.cost:.6g} in the unit of {request.file.name}, "
-        f"{found.messages:,} message{'s' if found.messages != 1 else ''}",
+        f"{count_of(found.messages, 'message')}",
         markup=False,
         soft_wrap=True,
     )

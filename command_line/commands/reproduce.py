@@ -22,6 +22,7 @@ from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from scenario.model import AUTO
 from studies.cells.attempt import CellFailure
 from studies.cells.executors.interface import ExecutorOptions
@@ -208,7 +209,7 @@ def _effort(runs: Sequence[MeasuredExperiment], made: int, seconds: float) -> It
     cpu = duration(sum(run.cpu_seconds for run in found))
     largest = max(found, key=lambda run: run.memory_mb)
     yield (
-        f"{made} runs in {duration(seconds)}; processor time of all {len(found)}: {cpu}; "
+        f"{count_of(made, 'run')} in {duration(seconds)}; processor time of all {len(found)}: {cpu}; "
         f"most memory of a run: {largest.memory_mb:,.0f} MB ({largest.result.scenario}, seed {largest.result.seed})"
     )
 
@@ -253,7 +254,7 @@ def list_claims() -> ExitCode:
     claims = load_claims()
     console = Console(highlight=False)
     console.print(_listing(claims))
-    console.print(f"\n{len(claims.measurable)} of {len(claims.claims)} claims have a scenario")
+    console.print(f"\n{len(claims.measurable)} of {count_of(len(claims.claims), 'claim')} with a scenario")
     return ExitCode.CORRECT
 
 

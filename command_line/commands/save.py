@@ -12,6 +12,7 @@ from emulation.held.held_runs import held_run
 from record import manifest
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from scenario.loading import load_text
 from scenario.model import Scenario
 from scenario.sections.units import DURATION
@@ -35,7 +36,7 @@ def save_scenario(name: str | None, directory: Path | None, out: Path) -> ExitCo
         raise BadInputError(f"-o {out}: {error.strerror}; choose a file that can be written") from error
     operations, faults = len(scenario.workload.operations), len(scenario.faults)
     print(
-        f"{out}: {operations} operations that are written out, {faults} faults, "
+        f"{out}: {count_of(operations, 'operation')} written out, {count_of(faults, 'fault')}, "
         f"a run phase of {DURATION.format(scenario.timeline.run)}"
     )
     return ExitCode.CORRECT

@@ -9,6 +9,7 @@ from emulation.held.held_runs import HeldRun, held_run, held_runs
 from emulation.held.requests import Status
 from emulation.run.progress import duration
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from scenario.sections.units import SIZE
 
 _SITES = 12
@@ -41,10 +42,10 @@ def _lines(run: HeldRun, status: Status) -> Iterable[str]:
     down = [broker.name for broker in status.brokers if not broker.runs]
     missing = f"; down: {', '.join(down)}" if down else ""
     yield f"brokers  {len(status.brokers) - len(down)} of {len(status.brokers)} run{missing}"
-    refused = f", {status.rejected:,} operations refused" if status.rejected else ""
+    refused = f", {count_of(status.rejected, 'operation')} refused" if status.rejected else ""
     yield f"clients  {status.published:,} published, {status.delivered:,} notified{refused}"
     yield f"logs     {status.log_bytes / 1e6:.1f} MB"
-    yield f"by hand  {status.by_hand} operations and faults so far"
+    yield f"by hand  {count_of(status.by_hand, 'operation')} and faults so far"
     if status.sites:
         shown = ", ".join(f"{site.name} at {site.broker}" for site in status.sites[:_SITES])
         rest = f" and {len(status.sites) - _SITES} more (--json has all)" if len(status.sites) > _SITES else ""

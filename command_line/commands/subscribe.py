@@ -18,6 +18,7 @@ from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS
 from record.exit_codes import ExitCode
 from record.files import LOGS, log_file
 from record.log import Event
+from record.wording import count_of
 
 _KEPT = 10_000
 """Publications whose contents are kept for notifications that come later."""
@@ -78,7 +79,7 @@ def subscribe_and_follow(name: str | None, broker: str, content: str) -> ExitCod
     try:
         for line in _decoded(new_lines(run, tail)):
             if line.client == done.client and line.event == Event.NOTIFIED and line.id is not None:
-                print(f"{line.id}  {line.hops} hops  {contents.of(line.id)}", flush=True)
+                print(f"{line.id}  {count_of(line.hops, 'hop')}  {contents.of(line.id)}", flush=True)
             elif line.client == done.client and line.event == Event.REJECTED:
                 print(f"refused: {line.text}", flush=True)
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from command_line.commands.topology_source import Source, TopologyRequest, resol
 from record.errors import DISK_IS_FULL, BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.files import replace_file
+from record.wording import count_of
 from scenario.reference import fields_table
 from scenario.sections.section import suggestion
 from scenario.sections.topology import KINDS, PAPERS
@@ -66,7 +67,9 @@ def draw(request: TopologyRequest, out: Path | None) -> ExitCode:
     source = resolve(request)
     overlay = source.overlay()
     if len(overlay.brokers) > LARGEST_DRAWING:
-        raise BadInputError(f"{source.title}: {len(overlay.brokers)} brokers; a drawing has at most {LARGEST_DRAWING}")
+        raise BadInputError(
+            f"{source.title}: {count_of(len(overlay.brokers), 'broker')}; a drawing has at most {LARGEST_DRAWING}"
+        )
     text = to_svg(overlay) if suffix == ".svg" else to_html(overlay)
     _write(out or Path(f"{source.name}.svg"), text.encode())
     return ExitCode.CORRECT
@@ -158,7 +161,7 @@ def _rows(numbers: Metrics) -> Mapping[str, str]:
         "links": str(numbers.links),
         "degree": f"mean {numbers.degree.mean:.3g}, from {numbers.degree.least:g} to {numbers.degree.greatest:g}",
         "degrees": ", ".join(f"{brokers} x {degree}" for degree, brokers in numbers.degrees.items()),
-        "diameter": f"{numbers.diameter} links",
+        "diameter": f"{count_of(numbers.diameter, 'link')}",
         "mean path": f"{numbers.mean_path:.3f} links",
         **({"parts": f"{numbers.parts}, with no path from one to another"} if numbers.parts > 1 else {}),
         "articulation points": listed(numbers.articulation_points),
@@ -182,10 +185,12 @@ def _evolution_rows(evolution: Evolution, end: float) -> Mapping[str, str]:
     connectivity = evolution.connectivity(end)
     durations = evolution.durations()
     lifetime = (
-        f"median {median(durations):.3g} s, of {len(durations)} links that vanish" if durations else "no link vanishes"
+        f"median {median(durations):.3g} s, of {count_of(len(durations), 'vanishing link')}"
+        if durations
+        else "no link vanishes"
     )
     return {
-        "changes": f"{appeared} links appear, {len(evolution.changes) - appeared} vanish in {end:g} s",
+        "changes": f"{count_of(appeared, 'link')} to appear, {len(evolution.changes) - appeared} to vanish in {end:g} s",
         "connected": f"{connectivity.time:.1%} of the time; {connectivity.pairs:.1%} of all pairs on average",
         "lifetime": lifetime,
     }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from emulation.fidelity import thresholds
 from record.fidelity import Check
+from record.wording import count_of
 
 _CHANCE = 1e-3
 _SHOWN = 5
@@ -37,7 +38,7 @@ def loss_during(directions: Sequence[CarriedDirection]) -> list[Check]:
     if not judged:
         return []
     wrong = [direction for direction in judged if _probability(direction) < _CHANCE / len(judged)]
-    detail = f"{len(judged):,} of {len(directions):,} directions judged by the relay's counters"
+    detail = f"{len(judged):,} of {count_of(len(directions), 'direction')} judged by the relay's counters"
     if wrong:
         detail = f"{', '.join(map(_in_words, wrong[:_SHOWN]))}: {thresholds.LOSS_DURING.meaning} ({detail})"
     threshold = thresholds.LOSS_DURING
@@ -51,7 +52,7 @@ def loss_during(directions: Sequence[CarriedDirection]) -> list[Check]:
 
 def _in_words(direction: CarriedDirection) -> str:
     return (
-        f"{direction.source} to {direction.target} lost {direction.lost:,} of {direction.entered:,} frames "
+        f"{direction.source} to {direction.target} lost {direction.lost:,} of {count_of(direction.entered, 'frame')} "
         f"instead of {direction.asked:.2%}"
     )
 

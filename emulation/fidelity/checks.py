@@ -23,6 +23,7 @@ from emulation.verification.findings import Finding, Question
 from record.fidelity import Check, FidelityVerdict, LinkBytes, LinkCheck, ProcessorUse, VariantFidelity, worst
 from record.figures import JUDGED_LATER
 from record.processors import NOT_SAMPLED
+from record.wording import count_of
 
 _SHOWN = 3
 """Examples that a detail names at most."""
@@ -185,7 +186,7 @@ def _links_before(links: list[LinkCheck]) -> Check:
     if not probed:
         return _unmeasured(thresholds.LINKS_BEFORE, "no link was probed before the load")
     wrong = [link for link in probed if not link.ok]
-    detail = f"{len(probed) - len(wrong)} of {len(probed)} directions within tolerance{_named(wrong)}"
+    detail = f"{len(probed) - len(wrong)} of {count_of(len(probed), 'direction')} within tolerance{_named(wrong)}"
     return _judged(thresholds.LINKS_BEFORE, len(wrong), detail)
 
 
@@ -197,8 +198,8 @@ def _links_during(links: list[LinkCheck]) -> list[Check]:
     wrong, missed = wrong_directions(probed), [link for link in probed if not link.ok]
     directions = len({(link.a, link.b) for link in probed})
     there = max(directions, len({(link.a, link.b) for link in links}))
-    found = f"{len(wrong)} of {directions} directions that were probed missed again and again, of {there}"
-    share = f"{len(probed) - len(missed)} of {len(probed)} probes within tolerance"
+    found = f"{len(wrong)} of {count_of(directions, 'direction')} that were probed missed again and again, of {there}"
+    share = f"{len(probed) - len(missed)} of {count_of(len(probed), 'probe')} within tolerance"
     return [
         _judged(thresholds.LINKS_DURING, len(wrong), f"{found}{_named(list(wrong.values()))}"),
         _judged(thresholds.PROBES_DURING, len(missed) / len(probed), f"{share}{_named(missed)}"),

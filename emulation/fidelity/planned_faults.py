@@ -9,6 +9,7 @@ from emulation.fidelity import thresholds
 from emulation.verification.findings import Finding
 from record.fidelity import Check
 from record.time_units import SECOND
+from record.wording import count_of
 
 _SHOWN = 3
 """Faults that a detail names at most."""
@@ -24,7 +25,7 @@ def planned_faults(findings: Sequence[Finding], dilation: float) -> Iterator[Che
     wrong = [next(one for one in found if one.wrong) for found in changes.values() if any(one.wrong for one in found)]
     unknown = [found[0] for found in changes.values() if all(one.unverified for one in found)]
     verified = len(changes) - len(unknown) - len(wrong)
-    detail = f"{verified} of {len(changes)} changes verified"
+    detail = f"{verified} of {count_of(len(changes), 'change')} verified"
     if unknown:
         detail += f"; not verified: {_listed(_in_words(one, one.unverified, dilation) for one in unknown)}"
     threshold = thresholds.PLANNED_FAULTS

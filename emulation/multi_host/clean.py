@@ -18,6 +18,7 @@ from emulation.multi_host.signals import SIGNALS, agent_runs, end_agent
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
+from record.wording import count_of
 
 SHARES = "shares"
 _ENDS_WITHIN = 20.0
@@ -56,7 +57,7 @@ def main(directory: str, controller: str, *live: str) -> int:
     except HostError:
         client = None
     cleaned = clean(client)
-    report = [f"removed {len(shares)} share{'s' if len(shares) != 1 else ''} of runs"] if shares else []
+    report = [f"removed {count_of(len(shares), 'share')} of runs"] if shares else []
     print("; ".join([*report, str(cleaned)]))
     for failure in cleaned.failures:
         print(f"could not be removed: {failure}", file=sys.stderr)

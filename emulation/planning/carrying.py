@@ -15,6 +15,7 @@ from emulation.host.room import Host
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import VariantPlan
 from record.errors import HostError
+from record.wording import count_of
 
 MOST_CHANGES_A_SECOND = 100
 """Changes of links within any second that passes on the host. On two cores that are busy otherwise, too, a change takes
@@ -47,7 +48,7 @@ def require_memory(brokers: int, sites: int, host: Host, name: str = "this host"
     """Raises `HostError` for more brokers, with so many sites, than the memory of a host holds."""
     if (needed := memory_of(brokers, sites)) > host.memory:
         most = max(0, (host.memory - memory_of(0, sites)) // BROKER_MEMORY)
-        beside = f" and {sites:,} sites" if sites else ""
+        beside = f" and {count_of(sites, 'site')}" if sites else ""
         raise HostError(
             f"{brokers:,} brokers{beside} take about {needed / 1e9:.1f} GB of memory, and {name} has "
             f"{host.memory / 1e9:.1f} GB left, enough for {most:,}: use fewer brokers, --runtime simulated, or several "

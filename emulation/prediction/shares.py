@@ -25,6 +25,7 @@ from record.host_speed import LoopTimes, factor_between
 from record.processors import RELAY
 from record.slower_run import AIM
 from record.time_units import SECOND
+from record.wording import count_of
 
 _FRAMES_OF_MESSAGE = 2
 """Frames of a message between brokers: its own, and the acknowledgement of TCP."""
@@ -119,8 +120,8 @@ def share_loads(
 
 def beyond(load: ShareLoad, able: Capacity, dilation: float) -> Iterator[str]:
     """Sentences on what a host does not carry of its share, each with the remedy."""
-    beside = f" and {load.sites:,} sites" if load.sites else ""
-    share = f"{load.variant}: {load.host} with {load.brokers:,} brokers{beside}"
+    beside = f" and {count_of(load.sites, 'site')}" if load.sites else ""
+    share = f"{load.variant}: {load.host} with {count_of(load.brokers, 'broker')}{beside}"
     if load.memory > able.memory:
         yield (
             f"{share} needs {load.memory / 1e9:.1f} GB of memory and has {able.memory / 1e9:.1f} GB left: give it a "

@@ -34,6 +34,7 @@ from emulation.runtimes.patience import Patience, busy_processors
 from record.contract import STATUS_LEVEL
 from record.errors import HostError
 from record.files import log_file
+from record.wording import count_of
 from topology.sites import Site, site_of_each_client
 
 TICK = 0.5
@@ -70,7 +71,7 @@ class HostStart:
         network = self._exits.enter_context(self._emulated_network(driver))
         self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
         self._context.interrupt.check()
-        self._context.doing(f"probing {len(self._links)} links")
+        self._context.doing(f"probing {count_of(len(self._links), 'link')}")
         self._measured.links += link_checks(network.probe(), "before", self._measured.time_dilation)
         self._share.rendezvous.wait_for_all("probed", self._context.interrupt.wait)
         self._context.interrupt.check()

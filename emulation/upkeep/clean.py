@@ -36,6 +36,7 @@ from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
 from record.errors import HostError
 from record.scratch import outlasting_programs, remove_stale_scratch, system_directory
 from record.time_units import SECOND
+from record.wording import count_of
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -82,7 +83,7 @@ class Cleaned:
         if not self.anything:
             return "nothing was left by earlier runs"
         parts = [
-            f"{len(found)} {singular if len(found) == 1 else plural}"
+            count_of(len(found), singular, plural)
             for singular, plural, found in (
                 ("container", "containers", self.containers),
                 ("process", "processes", self.processes),
@@ -93,13 +94,12 @@ class Cleaned:
         sentences: list[str] = []
         if self.runs or parts:
             left = ", ".join(parts) or "only their directories"
-            sentences.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
+            sentences.append(f"removed what {count_of(len(self.runs), 'dead run')} left: {left}")
         if self.scratch:
-            directories = "directory" if len(self.scratch) == 1 else "directories"
-            sentences.append(f"removed {len(self.scratch)} temporary {directories} of killed commands")
+            directories = count_of(len(self.scratch), "temporary directory", "temporary directories")
+            sentences.append(f"removed {directories} of killed commands")
         if self.workers:
-            processes = "process" if len(self.workers) == 1 else "processes"
-            sentences.append(f"ended {len(self.workers)} {processes} of killed commands")
+            sentences.append(f"ended {count_of(len(self.workers), 'process', 'processes')} of killed commands")
         if self.stale_holder is not None:
             sentences.append(f"removed the note that {self.stale_holder}, which was killed, held the lock of this host")
         return "; ".join(sentences)

@@ -13,6 +13,7 @@ from emulation.network.probing import tolerance
 from emulation.verification.asked import BrokerState, ClientsState, DirectionState
 from emulation.verification.expected_moves import Whereabouts
 from emulation.verification.seen import BrokerSeen, DirectionSeen, SiteSeen
+from record.wording import count_of
 from topology.link_properties import BrokerId
 from topology.sites import ClientHost
 
@@ -68,9 +69,9 @@ def broker_differs(asked: BrokerState, seen: BrokerSeen, own_cores: float | None
 def direction_differs(asked: DirectionState, seen: DirectionSeen) -> str:
     """The difference between a direction and the state that is asked of it, in words."""
     if asked.lost >= 1:
-        return f"{seen.arrived} of {seen.sent} probes crossed it" if seen.arrived else ""
+        return f"{seen.arrived} of {count_of(seen.sent, 'probe')} crossed it" if seen.arrived else ""
     if not seen.arrived:
-        return f"none of {seen.sent} probes crossed it"
+        return f"none of {count_of(seen.sent, 'probe')} crossed it"
     found = (_loss_differs(asked.lost, seen), _delay_differs(asked, seen), _rate_differs(asked, seen))
     return ", ".join(filter(None, found))
 

@@ -42,6 +42,7 @@ from record.files import LONGEST_LINE, log_file, log_files, open_log
 from record.log import EMULATOR, FAULT_CHANGES, Event
 from record.service_time import Distribution, ServiceTime
 from record.time_units import MILLISECOND, SECOND
+from record.wording import count_of
 
 _CONFIDENCE = 0.999999
 _ENOUGH = 0.001
@@ -236,7 +237,7 @@ def _disturbed(asked: Disturbing, records: RecordReader) -> Finding:
     if wrong:
         return replace(asked.finding, wrong=", ".join(wrong))
     if not fates and (1 - wanted.lose - wanted.repeat - wanted.hold) ** came > _ENOUGH:
-        return replace(asked.finding, unverified=f"{came} messages came, too few to tell")
+        return replace(asked.finding, unverified=f"{count_of(came, 'message')} came, too few to tell")
     return asked.finding
 
 
@@ -274,7 +275,7 @@ def _fates_without_effect(asked: Disturbing, lines: Sequence[_Line], records: Re
     fates = Counter(line.text for line in disturbed)
     for fate, number in untouched.items():
         if number > fates[fate] / 2:
-            yield f"{number} of {fates[fate]} messages that were {fate} by the log were not"
+            yield f"{number} of {count_of(fates[fate], 'message')} that were {fate} by the log were not"
 
 
 # Served messages

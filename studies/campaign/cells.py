@@ -12,6 +12,7 @@ from typing import Any
 
 from emulation.runtimes.protocol_code import packed_protocols
 from record.errors import BadInputError
+from record.wording import count_of
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.sections.faults import FaultItem
@@ -33,7 +34,7 @@ def cells(campaign: Campaign, file: Path) -> tuple[CampaignCell, ...]:
     """
     count = prod(map(len, campaign.factors.values())) * len(_schedules(campaign)) * len(campaign.seeds)
     if count > MOST_CELLS:
-        raise BadInputError(f"{file}: {count:,} cells; a campaign has at most {MOST_CELLS:,}")
+        raise BadInputError(f"{file}: {count_of(count, 'cell')}; a campaign has at most {MOST_CELLS:,}")
     made: dict[str, CampaignCell] = {}
     for values in product(*campaign.factors.values()):
         settings = dict(zip(campaign.factors, values, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.tables.limits import LimitOutcome, LimitVerdict
 from analysis.tables.variant_figures import VariantFigures
+from record.wording import count_of
 from studies.cells import CellResult
 
 _DOUBTS_SHOWN = 2
@@ -57,7 +58,7 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
         named = struck_in_words(self.struck)
         struck = f"{named}: " if named else ""
         missed = sum(limit.outcome is LimitOutcome.MISSED for _, limit in self.limits)
-        limits = f"; {missed} of {len(self.limits)} limits missed" if missed else ""
+        limits = f"; {missed} of {count_of(len(self.limits), 'limit')} missed" if missed else ""
         return f"{struck}{', '.join(self.delivery)}; {self.fidelity}{recovered}{limits}"
 
     @property

@@ -19,6 +19,7 @@ from analysis.tables.power import Power, percent
 from analysis.tables.summary import CORRECT
 from analysis.tables.wording import setting_value
 from record.fidelity import FidelityVerdict
+from record.wording import count_of
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, SeedSpread
 from studies.campaign.result import CampaignResult, struck_in_words
 
@@ -159,7 +160,8 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     correct = sum(result.delivery == [CORRECT] for result in results)
     counted = Counter(result.fidelity for result in results)
     fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in FidelityVerdict if counted[verdict]) or "-"
-    yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
+    cells = count_of(summary.planned, "cell")
+    yield f"{summary.done} of {cells} done; delivery correct in {correct}; fidelity: {fidelity}"
     yield Power.total(variant.power for result in results for variant in result.variants).in_words()
     outcomes = Counter(limit.outcome for result in results for _, limit in result.limits)
     if outcomes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from emulation.planning.plan import VariantPlan
 from record.errors import BadInputError
+from record.wording import count_of
 from scenario.faults import Targets
 from scenario.faults.targets import REST
 from scenario.model import Scenario
@@ -70,7 +71,7 @@ def shrink(cell: CampaignCell, failed: CampaignResult, run: Callable[[CampaignCe
         verdict = ", ".join(results[faults].delivery) if faults in results else "cannot be run"
         raise NotReproducedError(
             f"{cell.key}: was {', '.join(sorted(defects))}, and is {verdict} when it is run again, so that its "
-            f"{len(faults)} faults cannot be separated; an intermittent failure needs more runs than one"
+            f"{count_of(len(faults), 'fault')} cannot be separated; an intermittent failure needs more runs than one"
         )
     found = simplified(smallest(faults, fails), fails)
     made = with_faults(cell, base, found)

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.run.progress import duration
+from record.wording import count_of
 from studies.cells.attempt import AttemptedCell, CellFailure
 from studies.cells.cell import AnyCell
 
@@ -126,7 +127,9 @@ class ConsoleBoard:
             now, done, left = dict(self._now), self._done, self._remaining.in_words()
         bar = Table.grid(padding=(0, 2))
         bar.add_row(
-            ProgressBar(total=self._planned, completed=done, width=40), f"{done} of {self._planned} cells", left
+            ProgressBar(total=self._planned, completed=done, width=40),
+            f"{done} of {count_of(self._planned, 'cell')}",
+            left,
         )
         clock = self._clock()
         return Group(bar, *(Text(f"  {host}: {key}, {duration(clock - since)}") for (host, key), since in now.items()))

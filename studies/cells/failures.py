@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from record.exit_codes import ExitCode
+from record.wording import count_of
 from studies.cells.attempt import CellFailure
 
 _GRAVEST_FIRST = (ExitCode.DEFECT, ExitCode.BROKER_DEFECT, ExitCode.HOST, ExitCode.BAD_INPUT)
@@ -13,7 +14,7 @@ _GRAVEST_FIRST = (ExitCode.DEFECT, ExitCode.BROKER_DEFECT, ExitCode.HOST, ExitCo
 def failure_lines(failed: Mapping[str, CellFailure]) -> Iterator[str]:
     """The cells that failed, by key, with the reasons."""
     if failed:
-        cells = "1 cell" if len(failed) == 1 else f"{len(failed)} cells"
+        cells = count_of(len(failed), "cell")
         yield f"{cells} failed, and the others went on; the same command repeats them:"
     for key, failure in failed.items():
         yield f"  {key}: {failure.message}"

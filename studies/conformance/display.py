@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from record.wording import count_of
 from studies.conformance.model import Notification
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay
 
@@ -130,7 +131,9 @@ def print_report(console: Console, results: Sequence[Result]) -> None:
         for text in explanation(result):
             console.print(f"  {text}", markup=False, soft_wrap=True)
     if more := failed[_FAILURES_EXPLAINED:]:
-        console.print(f"\nand {len(more)} failures more: {', '.join(dict.fromkeys(result.case for result in more))}")
+        console.print(
+            f"\nand {count_of(len(more), 'more failure')}: {', '.join(dict.fromkeys(result.case for result in more))}"
+        )
     console.print()
     if any(result.protocol for result in results):
         console.print(_matrix(results))

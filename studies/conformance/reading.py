@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from record.errors import BadInputError
+from record.wording import count_of
 from scenario.sections.messages import Problem, describe
 from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.fields import FieldPath, dotted
@@ -54,7 +55,7 @@ def parse_cases(text: str, file: str, *, json_only: bool = False) -> list[AnyCas
     if not items:
         raise CaseError(f"{file}: no case; write one, or a list of them")
     if len(items) > MOST_CASES:
-        raise CaseError(f"{file}: {len(items)} cases, of which a file may have {MOST_CASES}; divide it")
+        raise CaseError(f"{file}: {count_of(len(items), 'case')}, of which a file may have {MOST_CASES}; divide it")
     cases: list[AnyCase] = []
     found: list[tuple[int, Problem]] = []
     for index, item in enumerate(items):

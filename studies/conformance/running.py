@@ -14,6 +14,7 @@ from emulation.live_overlay import LiveBrokers, Tables, UnsettledError
 from record.errors import BrokerDefectError
 from record.log import TraceRecord
 from record.promises import Loss
+from record.wording import count_of
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.losses import losses_in_words
@@ -229,7 +230,7 @@ def _crossings(where: str, step: Declaration, crossed: Counter[tuple[BrokerId, B
     wanted = set(step.crosses or ())
     for source, target in sorted(wanted ^ crossed.keys()):
         count = crossed[source, target]
-        found = f"{count} publication{'s' if count > 1 else ''}" if count else "no publication"
+        found = count_of(count, "publication") if count else "no publication"
         yield f"{where}: {found} crossed the link from {source} to {target}, and {'none' if count else 'one'} should"
 
 

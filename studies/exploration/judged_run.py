@@ -48,6 +48,7 @@ from record.files import RESULTS
 from record.log import TraceRecord
 from record.manifest import MODELLED, Manifest, PhaseName, RungChoice, VariantRecord
 from record.unread import UNREAD
+from record.wording import count_of
 from scenario.model import Scenario
 from studies.exploration.records import farthest, in_order
 from topology.link_properties import LinkDirection, LinkProperties
@@ -252,7 +253,7 @@ class _Watched(SimulatedDeployment):
     def _look_at_calls(self) -> None:
         self._looks += 1
         if self._looks > MOST_LOOKS or self._logs.written > MOST_RECORDS:
-            raise EndlessRunError(f"the run did not end after {self._logs.written:,} log records")
+            raise EndlessRunError(f"the run did not end after {count_of(self._logs.written, 'log record')}")
 
     def look_regularly(self, verifier: FaultVerifier) -> BackgroundLooks:
         """Nobody looks: whether the simulator did what it was asked for is no question here, and looks cost a tenth."""

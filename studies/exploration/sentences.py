@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from record.faults import FaultKind
 from record.log import Event
+from record.wording import count_of
 from studies.exploration.exploration import Account
 
 MOST_RAREST = 20
@@ -46,14 +47,14 @@ def never_seen(account: Account) -> dict[str, list[str]]:
 
 def findings_in_words(number: int) -> str:
     """A number of findings."""
-    return "1 finding" if number == 1 else f"{number:,} findings" if number else "no findings"
+    return count_of(number, "finding") if number else "no findings"
 
 
 def behaviours_in_words(number: int) -> str:
     """A number of kinds of behaviour."""
-    return "1 kind of behaviour" if number == 1 else f"{number:,} kinds of behaviour"
+    return count_of(number, "kind of behaviour", "kinds of behaviour")
 
 
 def runs_in_words(number: int) -> str:
     """A number of runs."""
-    return "1 run" if number == 1 else f"{number:,} runs"
+    return count_of(number, "run")

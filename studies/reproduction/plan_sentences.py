@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.run.progress import duration
+from record.wording import count_of
 from studies.reproduction.budget import CostedExperiment, ReproductionPlan
 from studies.reproduction.cell import ReproductionCell
 
@@ -32,7 +33,8 @@ def announcement(plan: ReproductionPlan, needed: Sequence[ReproductionCell]) -> 
     again = f", {runs - len(needed)} of them done before" if len(needed) < runs else ""
     seconds = sum(cell.cost for cell in needed)
     cost = f"; about {duration(seconds)} of processor time" if needed else ""
-    yield f"{len(claims)} claims from {runs} runs{again}; {len(plan.chosen)} scenarios{cost}"
+    scenarios = count_of(len(plan.chosen), "scenario")
+    yield f"{count_of(len(claims), 'claim')} from {count_of(runs, 'run')}{again}; {scenarios}{cost}"
     if smaller := [entry.experiment.scenario for entry in plan.chosen if entry.experiment.quick_form]:
         yield f"{len(smaller)} of the scenarios run in a smaller form (*), so verdicts from them are provisional"
     if guessed := [entry.experiment.name for entry in plan.chosen if not entry.measured]:

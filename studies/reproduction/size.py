@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.claims import Recipe
+from record.wording import count_of
 from scenario.model import Scenario, Variant
 from scenario.workload.generate import generate
 
@@ -36,8 +37,8 @@ class ScenarioSize:
         )
 
     def __str__(self) -> str:
-        publications = f", {self.publications:,} publications" if self.publications else ""
-        return f"{self.brokers:,} brokers{publications}"
+        publications = f", {count_of(self.publications, 'publication')}" if self.publications else ""
+        return f"{count_of(self.brokers, 'broker')}{publications}"
 
     def beside_the_papers(self, recipe: Recipe, resolved: Mapping[str, Any]) -> str:
         """The extents in which the scenario is smaller than the paper's experiment; empty where it is in none."""

@@ -38,7 +38,7 @@ PACKAGES: Floors = _floors(
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
         "callbacks contract exit_codes faults file_lock files handover host_speed "
-        "installation limits load log processors sample time_units unread",
+        "installation limits load log processors sample time_units unread wording",
         "digests errors fidelity program promises scratch service_time",
         "extras figures forked_processes slower_run",
         "forked_calls manifest",

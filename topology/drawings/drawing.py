@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from record.wording import count_of
 from topology.drawings.layout import Position, layout
 from topology.link_properties import BrokerId, Link
 from topology.metrics import Metrics, metrics
@@ -64,8 +65,8 @@ def to_html(overlay: Overlay) -> str:
 
 def headline(overlay: Overlay, numbers: Metrics) -> str:
     """The line above the drawing."""
-    brokers = "1 broker" if numbers.brokers == 1 else f"{numbers.brokers} brokers"
-    links = "1 link" if numbers.links == 1 else f"{numbers.links} links"
+    brokers = count_of(numbers.brokers, "broker")
+    links = count_of(numbers.links, "link")
     return f"{overlay.name}: {brokers}, {links}, mean degree {numbers.degree.mean:.3g}, diameter {numbers.diameter}"
 
 

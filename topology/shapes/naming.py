@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 
+from record.wording import count_of
 from topology.link_properties import BrokerId, OverlayError
 
 
@@ -18,5 +19,5 @@ def numbered(graph: nx.Graph[int]) -> nx.Graph[BrokerId]:
 def at_least(value: int, least: int, what: str, unit: str = "broker") -> int:
     """The value, unless it is too small. Raises `OverlayError`."""
     if value < least:
-        raise OverlayError(f"{what} needs at least {least} {unit}{'s' if least > 1 else ''}, not {value}")
+        raise OverlayError(f"{what} needs at least {count_of(least, unit)}, not {value}")
     return value

@@ -12,6 +12,7 @@ from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.summary import Example
 from record.time_units import MILLISECOND
+from record.wording import count_of
 
 
 def notification_row(
@@ -87,7 +88,7 @@ def spurious_row(
 def defect_example(composite: CompositeName, judged: JudgedDetection, defect: DetectionDefect) -> Example:
     """The example of a set that was lost or duplicated."""
     if defect is DetectionDefect.DUPLICATED:
-        detail = f"notified {len(judged.notified)} times"
+        detail = f"notified {count_of(len(judged.notified), 'time')}"
     else:
         drops = f"detections dropped at {'; '.join(judged.drops)}" if judged.drops else "no broker recorded a drop"
         seen = "" if judged.weighed is None else f"; {judged.weighed.last_seen}"

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, line_mode, symbol
 from analysis.tables.buffers import BufferSize
+from record.wording import count_of
 
 
 def buffers_figure(rows: Sequence[BufferSize]) -> go.Figure:
@@ -65,4 +66,4 @@ def horizon_figure(rows: Sequence[BufferSize], variants: Sequence[str]) -> go.Fi
 
 
 def _in_words(row: BufferSize | None) -> str:
-    return "" if row is None else f" at {row.broker}, {row.publications:,} publications"
+    return "" if row is None else f" at {row.broker}, {count_of(row.publications, 'publication')}"

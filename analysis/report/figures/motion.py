@@ -11,6 +11,7 @@ from plotly.colors import sample_colorscale
 from analysis.report.figures.shares import share_over_time_figure
 from analysis.report.figures.style import RUN_SECONDS, blank_figure
 from analysis.tables.motion import Connectivity, DegreeOverTime
+from record.wording import count_of
 
 
 def connectivity_figure(connectivity: Sequence[Connectivity], variants: Sequence[str]) -> go.Figure:
@@ -38,7 +39,7 @@ def degree_figure(degrees: Sequence[DegreeOverTime]) -> go.Figure:
         figure.add_scatter(
             x=seconds,
             y=[brokers[degree].get(second, 0) for second in seconds],
-            name=f"{degree} links",
+            name=f"{count_of(degree, 'link')}",
             mode="lines",
             stackgroup="degrees",
             line={"width": 0.5, "color": code},

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
 from analysis.live.frames import ShownSite, ShownVariant
+from record.wording import count_of
 from topology.drawings.layout import Position
 from topology.model import Overlay
 
@@ -67,7 +68,7 @@ class SeenSite:
             struck = (kind.replace("_", " ") + (f" ({n} times)" if n > 1 else "") for kind, n in self.faults.items())
             lines.append(f"struck by {', '.join(struck)}")
         if self.unread or self.dropped:
-            lines.append(f"{self.unread:,} notifications left unread, {self.dropped:,} dropped unread")
+            lines.append(f"{count_of(self.unread, 'notification')} left unread, {self.dropped:,} dropped unread")
         return "\n".join(lines)
 
 
@@ -146,7 +147,7 @@ def _in_words(group: Sequence[SeenSite]) -> str:
     if len(group) == 1:
         return group[0].in_words
     more = [f"and {len(group) - SITES_LISTED:,} more"] if len(group) > SITES_LISTED else []
-    return "\n".join([f"{len(group)} sites:", *(seen.in_words for seen in group[:SITES_LISTED]), *more])
+    return "\n".join([f"{count_of(len(group), 'site')}:", *(seen.in_words for seen in group[:SITES_LISTED]), *more])
 
 
 def _turn(one: Position, other: Position) -> float:

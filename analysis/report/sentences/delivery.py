@@ -6,6 +6,7 @@ from msgspec import UNSET
 
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, HELD_UP, POWER_BELOW, STATE_LEFT, UNJUDGED, Delivery
 from analysis.tables.wording import capitalised
+from record.wording import count_of
 
 
 def delivery_sentence(delivery: Delivery) -> str:
@@ -37,7 +38,7 @@ def _unjudged(delivery: Delivery) -> str:
     if not delivery.published:
         return "No client published anything, so there was nothing to deliver."
     if not delivery.power.owed:
-        return f"None of {delivery.published:,} publications was owed to any client, so nothing is proved."
+        return f"None of {count_of(delivery.published, 'publication')} was owed to any client, so nothing is proved."
     if delivery.unjudged is not UNSET:
         return f"Not all could be judged: {delivery.unjudged}."
     return "Less than half of the owed notifications could be judged, so nothing is proved about the others."
@@ -49,8 +50,8 @@ def _best_effort_sentence(delivery: Delivery) -> str:
     if wrong or any(_detections_wrong(delivery)):
         return _wrong(delivery)
     return (
-        f"None of {delivery.delivered:,} notifications arrived twice{_doubled(delivery)} or at another client, and "
-        f"every broker notified its own clients of what it received.{_excused(delivery)}"
+        f"None of {count_of(delivery.delivered, 'notification')} arrived twice{_doubled(delivery)} or at another "
+        f"client, and every broker notified its own clients of what it received.{_excused(delivery)}"
     )
 
 
@@ -60,8 +61,9 @@ def _doubled(delivery: Delivery) -> str:
 
 
 def _wrong(delivery: Delivery) -> str:
+    due = count_of(delivery.expected, "expected notification")
     found = [
-        f"{delivery.lost:,} of {delivery.expected:,} expected notifications never arrived" if delivery.lost else "",
+        f"{delivery.lost:,} of {due} never arrived" if delivery.lost else "",
         f"{delivery.duplicate:,} arrived more than once" if delivery.duplicate else "",
         f"{delivery.spurious:,} went to clients that must not get them" if delivery.spurious else "",
         f"{delivery.reordered:,} arrived after a later one, although routing promises order"
@@ -86,28 +88,34 @@ def _detected(delivery: Delivery) -> str:
     found = delivery.detections
     if found is UNSET:
         return ""
-    return f" So did all {found.expected:,} expected detections of {found.composites:,} composite subscriptions."
+    if found.expected == 1:
+        return " So did the expected detection of a composite subscription."
+    composites = count_of(found.composites, "composite subscription")
+    return f" So did all {found.expected:,} expected detections of {composites}."
 
 
 def _detections_wrong(delivery: Delivery) -> list[str]:
     found = delivery.detections
     if found is UNSET:
         return []
+    due = count_of(found.expected, "expected detection")
     dropped = f", {found.dropped:,} of them beside a drop at a bound" if found.dropped else ""
     return [
-        f"{found.lost:,} of {found.expected:,} expected detections never arrived{dropped}" if found.lost else "",
-        f"{found.duplicate:,} detections arrived more than once" if found.duplicate else "",
-        f"{found.spurious:,} detections went to clients that must not get them" if found.spurious else "",
+        f"{found.lost:,} of {due} never arrived{dropped}" if found.lost else "",
+        f"{count_of(found.duplicate, 'detection')} arrived more than once" if found.duplicate else "",
+        f"{count_of(found.spurious, 'detection')} went to clients that must not get them" if found.spurious else "",
     ]
 
 
 def _starts_wrong(delivery: Delivery) -> str:
     found = delivery.starts
-    return f"{found.missing:,} subscriptions were not announced as started in time" if found and found.missing else ""
+    return (
+        f"{count_of(found.missing, 'subscription')} not announced as started in time" if found and found.missing else ""
+    )
 
 
 def _excused(delivery: Delivery) -> str:
     if not delivery.excused:
         return ""
-    optional = "1 optional notification" if delivery.excused == 1 else f"{delivery.excused:,} optional notifications"
+    optional = count_of(delivery.excused, "optional notification")
     return f" {optional} did not arrive, because something was in flight or broken."

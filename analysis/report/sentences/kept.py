@@ -13,6 +13,7 @@ from record.faults import FaultKind
 from record.fidelity import FidelityVerdict
 from record.manifest import Manifest, VariantRecord
 from record.promises import Order
+from record.wording import count_of
 
 _DONE = {
     FaultKind.KILL: "killed",
@@ -80,7 +81,7 @@ def _none_lost(delivery: Delivery, record: VariantRecord) -> str:
     excused = delivery.excused + delivery.not_judged
     others = "1 other was" if excused == 1 else f"{excused:,} others were"
     besides = f" ({others} excused or not judged)" if excused else ""
-    owed = f"0 of {delivery.expected - excused:,} notifications that had to come were lost"
+    owed = f"0 of {count_of(delivery.expected - excused, 'notification')} that had to come were lost"
     return f"{owed}, none doubled{by_moves}{ordered}{besides}"
 
 

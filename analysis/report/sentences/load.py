@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET
 
 from record.load import Course, Distribution, Load, Popularity
+from record.wording import count_of
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _VALUES_SHOWN = 3
@@ -33,8 +34,8 @@ def load_rows(load: Load) -> list[tuple[str, str]]:
         ("Popularity", _popularity(load.popularity)),
         (
             "Compared",
-            f"{load.publications_compared:,} of {amounts.publications:,} publications with "
-            f"{load.subscriptions_compared:,} of {amounts.subscriptions:,} subscriptions",
+            f"{load.publications_compared:,} of {count_of(amounts.publications, 'publication')} with "
+            f"{load.subscriptions_compared:,} of {count_of(amounts.subscriptions, 'subscription')}",
         ),
     ]
 
@@ -65,7 +66,7 @@ def _operations(load: Load) -> str:
         (amounts.withdrawals, "withdrawal"),
         (amounts.publications, "publication"),
     ]
-    return ", ".join(f"{count:,} {name}{'' if count == 1 else 's'}" for count, name in told if count)
+    return ", ".join(count_of(count, name) for count, name in told if count)
 
 
 def _rate(course: Course, counts: Sequence[int], begins: float) -> str:

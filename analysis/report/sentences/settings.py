@@ -12,6 +12,7 @@ from analysis.report.data import ReportData
 from analysis.report.sentences.dilation import missing_in_words
 from analysis.tables.wording import setting_value
 from record.host_speed import factor_in_words
+from record.wording import count_of
 from topology.model import MeshLinks, Overlay, range_of_rates
 
 
@@ -28,7 +29,7 @@ def what_was_run(data: ReportData) -> list[tuple[str, str]]:
         ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
         ("Link driver", f"{run.links.name} ({run.links.reason})"),
         *_calibration(data),
-        ("Host", f"{run.host.cpus} processors, {run.host.memory / 2**30:.1f} GiB, {run.host.system}"),
+        ("Host", f"{count_of(run.host.cpus, 'processor')}, {run.host.memory / 2**30:.1f} GiB, {run.host.system}"),
         ("Made", f"{run.created}, revision {run.git_revision or 'unknown'}"),
     ]
 
@@ -41,7 +42,8 @@ def _overlays(data: ReportData) -> list[tuple[str, str]]:
     for name, overlay in shown.items():
         suffix = f", {name}" if distinct else ""
         brokers, links = len(overlay.brokers), len(overlay.links)
-        size = f"{overlay.name}: {brokers} brokers, {links} links, mean degree {2 * links / brokers:.1f}"
+        degree = 2 * links / brokers
+        size = f"{overlay.name}: {count_of(brokers, 'broker')}, {count_of(links, 'link')}, mean degree {degree:.1f}"
         rows += [(f"Overlay{suffix}", size), (f"Links{suffix}", _link_range(overlay))]
     return rows
 

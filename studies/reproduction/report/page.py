@@ -17,6 +17,7 @@ from analysis.report.embedding import embedded
 from analysis.report.offline_page import page_templates
 from emulation.run.progress import duration
 from record.files import REPORT, replace_file
+from record.wording import count_of
 from studies.cells.attempt import CellFailure
 from studies.reproduction.plan import SCENARIOS, Experiment
 from studies.reproduction.reasons import remarks
@@ -253,5 +254,5 @@ def _effort(runs: Sequence[MeasuredCell]) -> str:
     """Number of runs and their processor time."""
     if not runs:
         return "no run"
-    number = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    number = count_of(len(runs), "run")
     return f"{number}, {duration(sum(run.cpu_seconds for run in runs))} of processor time"

@@ -21,7 +21,7 @@ def test_each_count_is_said_under_its_name() -> None:
 
 def test_what_was_allowed_or_out_of_order_is_said_where_there_is_any() -> None:
     delivery = neutral(Delivery, **msgspec.structs.asdict(FIGURES), optional=222, against_streams=9)
-    assert "3,513 expected and 222 allowed; 5 lost" in delivery.counts_in_words()
+    assert "3,513 expected and 222 optional; 5 lost" in delivery.counts_in_words()
     assert delivery.counts_in_words().endswith("8 reordered, 9 against the order of their streams")
     assert neutral(Delivery, published=3).counts_in_words() == (
         "3 published; 0 notifications delivered, 0 expected; 0 lost, 0 duplicate, 0 spurious"

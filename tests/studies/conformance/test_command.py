@@ -170,4 +170,4 @@ def test_the_explanations_of_many_failures_are_bounded() -> None:
     results = [Result(case=f"c{number}", verdict=CaseVerdict.FAILED, problem="broken") for number in range(25)]
     text = report(results)
     assert text.count("broken") == 20
-    assert "and 5 failures more: c20, c21, c22, c23, c24" in text
+    assert "and 5 more failures: c20, c21, c22, c23, c24" in text

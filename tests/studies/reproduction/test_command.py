@@ -35,7 +35,7 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     for claim in ("tid-5a-queue", "tid-overhead", "oct-path", "med-t2", "gry-safe", "semi-11"):
         assert claim in printed
     known = load_claims()
-    assert f"{len(known.measurable)} of {len(known.claims)} claims have a scenario" in printed
+    assert f"{len(known.measurable)} of {len(known.claims)} claims with a scenario" in printed
     assert len(known.measurable) >= 13
 
 
