@@ -190,7 +190,7 @@ def _evolution_rows(evolution: Evolution, end: float) -> Mapping[str, str]:
         else "no link vanishes"
     )
     return {
-        "changes": f"{count_of(appeared, 'link')} to appear, {len(evolution.changes) - appeared} to vanish in {end:g} s",
+        "changes": f"{changes} in {end:g} s",
         "connected": f"{connectivity.time:.1%} of the time; {connectivity.pairs:.1%} of all pairs on average",
         "lifetime": lifetime,
     }

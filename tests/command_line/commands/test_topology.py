@@ -274,7 +274,7 @@ def test_a_changing_overlay_is_shown_and_drawn_at_a_time(topology: Command, movi
     for time, links in (("0", 4), ("2.5", 3), ("3", 4)):
         shown = topology("show", moving, "--at", time)
         assert re.search(rf"^links +{links} *$", shown.out, re.MULTILINE)
-        assert re.search(r"^changes +1 links appear, 1 vanish in 9 s *$", shown.out, re.MULTILINE)
+        assert re.search(r"^changes +1 link to appear, 1 to vanish in 9 s *$", shown.out, re.MULTILINE)
         assert topology("draw", moving, "--at", time, "--out", tmp_path / "m.svg").code == 0
         assert (tmp_path / "m.svg").read_text().count("<path") == links
         described = json.loads(topology("show", moving, "--at", time, "--json").out)
