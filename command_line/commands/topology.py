@@ -67,9 +67,8 @@ def draw(request: TopologyRequest, out: Path | None) -> ExitCode:
     source = resolve(request)
     overlay = source.overlay()
     if len(overlay.brokers) > LARGEST_DRAWING:
-        raise BadInputError(
-            f"{source.title}: {count_of(len(overlay.brokers), 'broker')}; a drawing has at most {LARGEST_DRAWING}"
-        )
+        brokers = count_of(len(overlay.brokers), "broker")
+        raise BadInputError(f"{source.title}: {brokers}; a drawing has at most {LARGEST_DRAWING}")
     text = to_svg(overlay) if suffix == ".svg" else to_html(overlay)
     _write(out or Path(f"{source.name}.svg"), text.encode())
     return ExitCode.CORRECT
@@ -184,11 +183,9 @@ def _evolution_rows(evolution: Evolution, end: float) -> Mapping[str, str]:
     appeared = sum(isinstance(change, Appears) for change in evolution.changes)
     connectivity = evolution.connectivity(end)
     durations = evolution.durations()
-    lifetime = (
-        f"median {median(durations):.3g} s, of {count_of(len(durations), 'vanishing link')}"
-        if durations
-        else "no link vanishes"
-    )
+    vanishing = count_of(len(durations), "vanishing link")
+    lifetime = f"median {median(durations):.3g} s, of {vanishing}" if durations else "no link vanishes"
+    changes = f"{count_of(appeared, 'link')} to appear, {len(evolution.changes) - appeared} to vanish"
     return {
         "changes": f"{changes} in {end:g} s",
         "connected": f"{connectivity.time:.1%} of the time; {connectivity.pairs:.1%} of all pairs on average",
