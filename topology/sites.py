@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -57,7 +57,8 @@ class ClientHost:
     name: str
     """Name of the site, or of the client."""
     site: str
-    clients: tuple[str, ...]
+    clients: tuple[str, ...] = field(compare=False)
+    """The clients that fail: of a site those that are on it now, for which it stays the same host."""
 
     def __str__(self) -> str:
         return self.name
@@ -94,6 +95,10 @@ class PresentSites:
     def site_of(self, client: str) -> Site:
         """The site that a client is on now."""
         return next(site for site in self if client in site.clients)
+
+    def as_it_is(self, host: ClientHost) -> ClientHost:
+        """A host with the clients that are there now: a client alone has itself."""
+        return replace(host, clients=self.site(host.site).clients) if host.name == host.site else host
 
     def site_now(self, move: Move) -> Site:
         """The site that moves, or the site that the moving client is on, in its present state."""

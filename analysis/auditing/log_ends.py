@@ -91,7 +91,7 @@ def _counts(logged: Sequence[Incarnation], strays: Mapping[str, int]) -> Check:
 
 def _difference(found: Incarnation) -> str:
     of_start = f" since its start number {found.number}" if found.number > 1 else ""
-    return f"{found.node} wrote {count_of(found.stated, 'record')}{of_start} and its log holds {found.records:,}"
+    return f"{found.node} wrote {count_of(found.stated or 0, 'record')}{of_start} and its log holds {found.records:,}"
 
 
 def _lines(evidence: Evidence, killed: Counter[str]) -> Check:

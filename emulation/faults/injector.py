@@ -159,7 +159,7 @@ class FaultInjector:
         missed: list[Action] = []
         match change:
             case Begin(number, conditions):
-                self._holding[number] = concerned = conditions = tuple(self.moves.at_present_links(conditions))
+                self._holding[number] = concerned = conditions = tuple(self.moves.at_present(conditions))
                 moved = [action for move in _moves_of(conditions) for action in self._set_out(move)]
                 missed = [
                     Action(begins_by(condition), condition.target, missed=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from scenario.faults.conditions import Away, Condition, Cut
+from scenario.faults.conditions import Away, Condition, Cut, Paused
 from topology.link_properties import Link, LinkDirection
-from topology.sites import Move, PresentSites, Site
+from topology.sites import ClientHost, Move, PresentSites, Site
 
 
 class Moves:
@@ -22,14 +23,21 @@ class Moves:
         """All sites, each where it is now."""
         return list(self._sites)
 
-    def at_present_links(self, conditions: Sequence[Condition]) -> Iterator[Condition]:
-        """The conditions of a fault, where sites that vanish are cut off from the brokers at which they are now."""
+    def as_it_is(self, host: ClientHost) -> ClientHost:
+        """A host with the clients that are there now."""
+        return self._sites.as_it_is(host)
+
+    def at_present(self, conditions: Sequence[Condition]) -> Iterator[Condition]:
+        """The conditions of a fault as they begin: they strike the clients that are on a site then, and a site that
+        vanishes is cut off from the broker at which it is."""
         vanishing = {one.target.site for one in conditions if isinstance(one, Away)}
         for one in conditions:
             if isinstance(one, Cut) and one.target.source in vanishing:
                 yield Cut(LinkDirection(one.target.source, self._sites.site(one.target.source).broker))
             elif isinstance(one, Cut) and one.target.target in vanishing:
                 yield Cut(LinkDirection(self._sites.site(one.target.target).broker, one.target.target))
+            elif isinstance(one, Away | Paused) and isinstance(one.target, ClientHost):
+                yield replace(one, target=self.as_it_is(one.target))
             else:
                 yield one
 

@@ -95,6 +95,8 @@ class ClientsState:
     whereabouts: Whereabouts | None = None
     """The places to which a move is to have brought its clients; None of a host that has not moved, or whose place is
     uncertain because of other moves."""
+    clients: tuple[str, ...] = ()
+    """The clients that are away or paused, which are those that were on the host when that began."""
     uncertain: bool = False
     """True where clients of it move at some time, so that its connections are asked for by `whereabouts` alone."""
 
@@ -219,10 +221,13 @@ def _until(end: int, changes: Iterable[tuple[int, Change]]) -> Iterator[tuple[in
 
 
 def _may_end(schedule: FaultSchedule) -> Iterator[str]:
-    """Clients that a fault of the schedule ends."""
-    for _, condition in schedule.conditions:
-        if isinstance(condition, Away):
-            yield from condition.target.clients
+    """Clients that a fault of the schedule ends, those included that it may find on a site to which they move."""
+    conditions = [condition for _, condition in schedule.conditions]
+    ending = [condition.target for condition in conditions if isinstance(condition, Away)]
+    struck = {host.site for host in ending if host.name == host.site}
+    arriving = [one.target for one in conditions if isinstance(one, Moving) and one.to in struck]
+    for host in (*ending, *arriving):
+        yield from host.clients
 
 
 def _may_hinder(schedule: FaultSchedule) -> Iterator[Struck]:
@@ -314,9 +319,15 @@ class _Unfolding:
             own = self._own[target]
             return None if own is None else _direction_state(own, holding, absent=self._moves.is_absent(target))
         if isinstance(target, ClientHost):
-            away = next((one.how for one in holding if isinstance(one, Away)), None)
-            paused = away is None and any(isinstance(one, Paused) for one in holding)
-            return ClientsState(away, paused, self._moves.whereabouts(target), self._moves.is_uncertain(target))
+            struck = next((one for one in holding if isinstance(one, Away)), None)
+            idle = struck or next((one for one in holding if isinstance(one, Paused)), None)
+            return ClientsState(
+                None if struck is None else struck.how,
+                struck is None and idle is not None,
+                self._moves.whereabouts(target),
+                idle.target.clients if idle is not None and isinstance(idle.target, ClientHost) else (),
+                self._moves.is_uncertain(target),
+            )
         return _broker_state(holding, incarnation)
 
 

@@ -31,7 +31,7 @@ def site_differs(asked: ClientsState, host: ClientHost, seen: SiteSeen) -> str:
     no fewer than the host's own.
     """
     if asked.away is not None:
-        too_many = seen.connections > max(0, seen.clients - len(host.clients))  # some may have moved away
+        too_many = seen.connections > max(0, seen.clients - len(asked.clients))  # some may have moved away
         return f"{seen.connections} connections are open" if too_many else ""
     if seen.connections >= len(host.clients):
         return ""

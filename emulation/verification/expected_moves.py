@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from scenario.faults.conditions import Away, Condition, Cut, Moving
+from scenario.faults.conditions import Away, Condition, Cut, Moving, Paused
 from topology.link_properties import BrokerId, LinkDirection
 from topology.sites import ClientHost, Move, PresentSites, Site
 
@@ -86,10 +86,18 @@ class ExpectedMoves:
         return self._whereabouts.get(host)
 
     def as_they_are(self, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-        """The conditions of a fault as they begin: a site that vanishes is cut off from the broker at which it is."""
+        """The conditions of a fault as they begin: they strike the clients that are on a site then, and a site that
+        vanishes is cut off from the broker at which it is."""
         conditions = tuple(conditions)
         vanishing = {one.target.site for one in conditions if isinstance(one, Away)}
-        return tuple(self._cut_now(one, vanishing) if isinstance(one, Cut) else one for one in conditions)
+        return tuple(self._as_it_is(one, vanishing) for one in conditions)
+
+    def _as_it_is(self, one: Condition, vanishing: Container[str]) -> Condition:
+        if isinstance(one, Cut):
+            return self._cut_now(one, vanishing)
+        if isinstance(one, Away | Paused) and isinstance(one.target, ClientHost):
+            return replace(one, target=self._sites.as_it_is(one.target))
+        return one
 
     def _cut_now(self, cut: Cut, vanishing: Container[str]) -> Cut:
         source, target = cut.target.source, cut.target.target

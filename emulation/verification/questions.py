@@ -22,18 +22,17 @@ from record.faults import FaultKind, HealKind
 from record.time_units import SECOND
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import MeshLinks
-from topology.sites import ClientHost
 
 
 def asked_of_looks(inquiries: Iterable[Inquiry], observer: FaultObserver, start: int) -> Iterator[Question]:
     """Questions that follow from looks: whether what was seen lasted, and came when the record says."""
     for inquiry in inquiries:
-        asked, end, host = inquiry.asked, inquiry.stage.end, inquiry.stage.target
+        asked, end = inquiry.asked, inquiry.stage.end
         idle = isinstance(asked, ClientsState) and (asked.paused or asked.away is not None)
-        if idle and isinstance(host, ClientHost) and inquiry.agreed_at is not None and end is not None:
+        if idle and inquiry.agreed_at is not None and end is not None:
             yield ClientSilence(
                 finding=Finding(change=inquiry.change.text, at=inquiry.stage.begin),
-                clients=frozenset(host.clients), begin=inquiry.agreed_at, end=start + end,
+                clients=frozenset(asked.clients), begin=inquiry.agreed_at, end=start + end,
             )  # fmt: skip
         silent = isinstance(asked, BrokerState) and (asked.paused or asked.down is not None)
         if silent and inquiry.agreed_at is not None and end is not None:

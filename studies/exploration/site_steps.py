@@ -3,7 +3,7 @@ site, pauses with it, and is cut off with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from emulation.drivers.ended_clients import EndedClients
@@ -33,6 +33,8 @@ class SiteSteps:
         }
         self._moves = Moves(sites)
         self._ended, self._paused = EndedClients(), EndedClients()
+        self._struck: dict[FaultItem, Sequence[ClientHost]] = {}
+        """The hosts that have ended or are paused, with the clients that were on them."""
         self._moved: dict[FaultItem, Sequence[str]] = {}
         """The clients of the moves that are under way."""
         self._cut: dict[FaultItem, Sequence[str]] = {}
@@ -58,11 +60,11 @@ class SiteSteps:
         """The steps with which a fault begins. Raises `NoStepError`."""
         match fault.verb:
             case "crash" | "vanish":
-                for client in self._each(fault, self._ended.end):
+                for client in self._struck_by(fault, self._ended.end):
                     self._require(self._present(client))
                     yield {"op": "leave", "client": client, "how": fault.verb}
             case "pause":
-                for client in self._each(fault, self._paused.end):
+                for client in self._struck_by(fault, self._paused.end):
                     self._require(self._present(client))
                     yield {"op": "pause", "client": client}
             case "link_down":
@@ -77,11 +79,11 @@ class SiteSteps:
         """The steps with which a fault ends. Raises `NoStepError`."""
         match fault.verb:
             case "crash" | "vanish":
-                for client in self._each(fault, self._ended.come_back):
+                for client in self._back_from(fault, self._ended.come_back):
                     self._require(self._present(client))
                     yield {"op": "arrive", "client": client, "broker": self._site_of(client).broker}
             case "pause":
-                for client in self._each(fault, self._paused.come_back):
+                for client in self._back_from(fault, self._paused.come_back):
                     yield {"op": "continue", "client": client}
             case "link_down":
                 yield from ({"op": "access_up", "client": client} for client in self._cut.pop(fault))
@@ -89,10 +91,16 @@ class SiteSteps:
                 yield from self._arrivals(fault) if self._is_hard(fault) else self._departures(fault)
                 self._moved.pop(fault, None)
 
-    def _each(self, fault: FaultItem, struck: Any) -> Iterator[str]:
-        for name in getattr(fault, fault.verb):
-            self._require(name in self._hosts)
-            yield from struck(self._hosts[name])
+    def _struck_by(self, fault: FaultItem, strike: Callable[[ClientHost], list[str]]) -> Iterator[str]:
+        named = getattr(fault, fault.verb)
+        self._require(self._hosts.keys() >= set(named))
+        self._struck[fault] = hosts = [self._moves.as_it_is(self._hosts[name]) for name in named]
+        for host in hosts:
+            yield from strike(host)
+
+    def _back_from(self, fault: FaultItem, come_back: Callable[[ClientHost], list[str]]) -> Iterator[str]:
+        for host in self._struck.pop(fault):
+            yield from come_back(host)
 
     def _cut_off(self, links: Sequence[str]) -> Iterator[str]:
         for link in links:

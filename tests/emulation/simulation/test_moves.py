@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from emulation.simulation.site_session import SiteSession
 from emulation.simulation.sites import SimulatedSites
 from record.callbacks import do_nothing
 from record.fidelity import FidelityVerdict
+from record.files import LOGS, log_files
 from record.handover import (
     CHOSEN_BY_THE_FIRST_BROKER,
     MATCHED_ON_ARRIVAL,
@@ -36,7 +38,7 @@ from record.handover import (
 )
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
-from topology.sites import Move
+from topology.sites import Move, PresentSites
 
 SCENARIO = """
 name: roaming
@@ -252,9 +254,35 @@ def test_a_site_that_has_moved_vanishes_from_its_new_broker(tmp_path: Path, monk
         return [check.detail for check in judged.checks if check.verdict is FidelityVerdict.INVALID]
 
     assert wrong(tmp_path / "right") == []
-    monkeypatch.setattr(Moves, "at_present_links", lambda _, conditions: conditions)
+    monkeypatch.setattr(Moves, "at_present", lambda _, conditions: conditions)
     (detail,) = wrong(tmp_path / "from-the-old-broker")
     assert "link_down of berlin->B3 at 7 s: 10 of 10 probes crossed it" in detail
+
+
+def test_a_crash_of_a_site_ends_those_clients_that_are_there_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moves = (
+        "{at: 4s, move: S2, to: oslo, away: 500ms, handover: announced}",
+        "{at: 4s, move: S3, to: berlin, away: 500ms, handover: announced}",
+    )
+    text = SCENARIO.replace("PROTOCOL", "tid").replace("DELAY", "10ms").replace("RUN", "11s")
+    text = text.replace("FAULTS", ", ".join((*moves, "{at: 7s, crash: berlin, for: 3s}")))
+    plan = make_plan(load_text(text, "roaming.yaml"))
+
+    def notified_meanwhile(directory: Path) -> tuple[set[str], list[str]]:
+        outcome = simulate(plan, directory)
+        (variant,) = outcome.fidelity.variants
+        records = (json.loads(line) for file in log_files(outcome.directory / LOGS) for line in file.open())
+        notified = (record for record in records if record["event"] == "notified")
+        clients = {record["client"] for record in notified if 7.2e9 < record["time"] < 9.9e9}
+        return clients, [check.detail for check in variant.checks if check.verdict is FidelityVerdict.INVALID]
+
+    assert notified_meanwhile(tmp_path / "right") == ({"S2"}, [])
+    monkeypatch.setattr(Moves, "as_it_is", lambda _, host: host)
+    clients, (detail,) = notified_meanwhile(tmp_path / "those-of-the-start")
+    assert clients == {"S3"}
+    assert "crash of berlin at 7 s: " in detail
 
 
 AMONG_FAULTS = """

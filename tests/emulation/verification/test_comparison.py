@@ -21,7 +21,7 @@ SITE = ClientHost("berlin", "berlin", ("S1", "S2"))
 def test_a_crashed_site_has_the_connections_of_clients_that_came_to_it_alone(
     connections: int, clients: int, differs: bool
 ) -> None:
-    asked = ClientsState(away=FaultKind.CRASH)
+    asked = ClientsState(away=FaultKind.CRASH, clients=SITE.clients)
     assert (
         bool(site_differs(asked, SITE, SiteSeen(connections=connections, clients=clients, reachable=True))) is differs
     )
