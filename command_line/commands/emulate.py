@@ -239,6 +239,8 @@ def _simulate(
     plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
     _announce(console, plan, rungs.runtime, MODELLED)
     _say_what_does_not_repeat(console, plan)
+    # In this process, a variant's records are where those who look at the run find them as they are written.
+    seen_or_held = request.live or request.speed is not None or request.hold is not None
     with Interrupt() as interrupt:
         return simulate(
             plan,
@@ -247,7 +249,7 @@ def _simulate(
             runtime=rungs.runtime,
             show=partial(display, console=console),
             interrupt=interrupt,
-            host=this_host() if request.speed is None and request.hold is None else ONE_AT_A_TIME,
+            host=ONE_AT_A_TIME if seen_or_held else this_host(),
             speed=request.speed,
             when_begun=request.engine.begin,
             hold=request.hold,

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
+from broker_service.routing.registry import place_of
 from emulation.fidelity import Measurements, judge_modelled
 from emulation.held.hold import Hold
 from emulation.held.server import served
@@ -56,7 +57,8 @@ def simulate(
     time; without one they took no virtual time.
 
     As many variants run side by side as the `host` has room for, in processes that are forked before `when_begun` is
-    called; until then this process must have no other threads. By default one runs after another, in this process.
+    called; until then this process must have no other threads. A single variant is in such a process where an author's
+    code could end it. By default one runs after another, in this process.
     `speed` is seconds of the scenario that may pass in one real second, by default as many as the host can do. With a
     `hold`, the run is held by whoever speaks to its socket; `speed` is that with which it begins, by default 1.
     Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
@@ -85,7 +87,8 @@ def simulate(
         try:
             with full_disk_in_words(paths.directory), ExitStack() as running:
                 run_all: Callable[[RunContext], list[Measurements]] = partial(run, turns=turns)
-                if (processes := at_a_time(plan.variants, host)) > 1:
+                processes = at_a_time(plan.variants, host)
+                if processes > 1 or (host is not ONE_AT_A_TIME and _may_end_processes(plan)):
                     run_all = running.enter_context(side_by_side(processes, paths, manifest, turns, run)).run
                 when_begun()
                 context = RunContext(
@@ -134,6 +137,11 @@ def _deployment(
     return nullcontext(
         SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch, speed=speed)
     )
+
+
+def _may_end_processes(plan: Plan) -> bool:
+    """True where the code of a protocol from outside runs in the process of its variant, which `os._exit` ends."""
+    return any(place_of(variant.scenario.routing.protocol) is not None for variant in plan.variants)
 
 
 def _not_begun() -> int:

@@ -38,7 +38,7 @@ from record.handover import (
 )
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
-from topology.sites import Move, PresentSites
+from topology.sites import Move
 
 SCENARIO = """
 name: roaming

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -28,6 +29,8 @@ from record.exit_codes import ExitCode
 from record.forked_processes import WorkFailedError
 from record.manifest import read
 from scenario.loading import load
+from tests.outside.flooding import written
+from tests.outside.test_blame import SCENARIO as OUTSIDE
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -167,6 +170,15 @@ def test_a_process_that_ends_by_itself_is_a_defect_of_its_protocol(
         f"broker defect: variant {name}: its process ended with code 3; code of the protocol {protocol} ended it"
     )
     assert raised.value.exit_code == ExitCode.BROKER_DEFECT
+
+
+def test_an_author_who_ends_the_process_of_a_single_variant_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "self._published += 1", "__import__('os')._exit(3)")
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(OUTSIDE)
+    for runs in (tmp_path / "one", tmp_path / "other"):  # the first of them must not have ended this process
+        with pytest.raises(ProtocolCodeError, match=re.escape(f"ended with code 3; code of the protocol {path} ended")):
+            simulate(make_plan(load(scenario)), runs, host=host_with(1))
 
 
 def test_an_interrupt_ends_all_that_run_in_order(plan: Plan, tmp_path: Path) -> None:
