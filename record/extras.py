@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from record.errors import HostError
-from record.installation import CODE, INSTALLED
+from record.installation import CODE, INSTALLED, make
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Extra:
 
     @property
     def remedy(self) -> str:
-        return f"pip install 'brokerlab[{self.name}]'" if INSTALLED else f"make {self.target}"
+        return f"pip install 'brokerlab[{self.name}]'" if INSTALLED else make(self.target)
 
     def missing(self) -> str | None:
         """The first of its modules that is not installed; None if all are."""

@@ -17,6 +17,17 @@ FILES = _SHIPPED if _SHIPPED.is_dir() else CODE
 """The directory under which files have the paths that they have in the repository: scenarios, campaigns and others."""
 INSTALLED = FILES is _SHIPPED
 """True for an installed package, False for a checkout."""
+_IMAGE_OF_THE_EMULATOR = Path("/opt/brokerlab/packages")
+"""The Python packages in the container `emulator` of docker-compose.yml, which runs a checkout and has no `make`."""
+
+
+def make(target: str) -> str:
+    """The advice to make a target of a checkout's Makefile, where that works."""
+    if INSTALLED:
+        return f"make {target}, in a checkout"
+    if _IMAGE_OF_THE_EMULATOR.is_dir():
+        return f"make {target} on the host of this container, and brokerlab there"
+    return f"make {target}"
 
 
 def cache_directory() -> Path:

@@ -24,10 +24,9 @@ from emulation.host.room import this_host
 from emulation.runtimes.process import closed_to_brokers
 from record.errors import HostError
 from record.extras import EMULATION, EXTRAS, Extra
-from record.installation import INSTALLED
+from record.installation import make
 from record.manifest import MODELLED, RungChoice
 
-SETUP = "make setup, in a checkout" if INSTALLED else "make setup"
 _TRIAL_PATIENCE = 10.0
 """Seconds that a trial may take."""
 _ENOUGH_CPUS, _ENOUGH_MEMORY, _ENOUGH_DISK = 2, 4 << 30, 2 << 30
@@ -194,7 +193,7 @@ def _control_groups() -> HostFinding:
     lacking = [name for name in ("cpu", "memory", "pids") if name not in there]
     if not there:
         cost = "no containers, and no limits on brokers"
-        remedy = "make setup mounts them where the kernel has them"
+        remedy = f"{make('setup')}; it mounts them where the kernel has them"
         return HostFinding("control groups", FindingStatus.LIMITED, "none mounted", cost, remedy)
     if lacking:
         cost = f"brokers run without limits on {', '.join(lacking)}"
@@ -224,7 +223,7 @@ def _docker() -> tuple[HostFinding, HostFinding]:
 
         client = docker_client()
     except HostError as error:
-        remedy = f"{SETUP}, as root, installs and starts it"
+        remedy = f"{make('setup')}; as root, that installs and starts it"
         return (
             HostFinding("Docker", FindingStatus.LIMITED, str(error).partition(";")[0], cost, remedy),
             HostFinding("broker image", FindingStatus.UNKNOWN, "unknown without Docker"),
@@ -233,27 +232,31 @@ def _docker() -> tuple[HostFinding, HostFinding]:
     try:
         image = find_image(client)
     except HostError as error:
-        return daemon, HostFinding("broker image", FindingStatus.LIMITED, str(error), cost, SETUP)
+        return daemon, HostFinding("broker image", FindingStatus.LIMITED, str(error), cost, make("setup"))
     if image is None:
         cost = "the next run builds it first: seconds, or a minute where the base is not there either"
-        return daemon, HostFinding("broker image", FindingStatus.LIMITED, "not built for this tree", cost, "make image")
+        return daemon, HostFinding(
+            "broker image", FindingStatus.LIMITED, "not built for this tree", cost, make("image")
+        )
     return daemon, HostFinding("broker image", FindingStatus.GOOD, image.name)
 
 
 def _mininet() -> HostFinding:
     cost = "no emulated nodes, so simulated runs only"
     if shutil.which("mnexec") is None:
-        return HostFinding("Mininet", FindingStatus.MISSING, "no mnexec", cost, f"apt-get install mininet, or {SETUP}")
+        return HostFinding(
+            "Mininet", FindingStatus.MISSING, "no mnexec", cost, f"apt-get install mininet, or {make('setup')}"
+        )
     try:
         from mininet.net import VERSION  # noqa: PLC0415 - that it can be imported is what is examined
     except ImportError as error:
-        return HostFinding("Mininet", FindingStatus.MISSING, str(error), cost, SETUP)
+        return HostFinding("Mininet", FindingStatus.MISSING, str(error), cost, make("setup"))
     return HostFinding("Mininet", FindingStatus.GOOD, f"{VERSION}, mnexec at {shutil.which('mnexec')}")
 
 
 def _java() -> HostFinding:
     cost = "no Spark, so analysis in plain Python only (--no-spark)"
-    remedy = f"apt-get install default-jre-headless, or {SETUP}"
+    remedy = f"apt-get install default-jre-headless, or {make('setup')}"
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else "java"
     try:
@@ -292,7 +295,7 @@ def _tool(tool: Tool) -> HostFinding:
     for program in tool.programs:
         if (path := shutil.which(program)) is not None:
             return HostFinding(tool.name, FindingStatus.GOOD, path)
-    remedy = f"apt-get install {tool.package}, or {SETUP}"
+    remedy = f"apt-get install {tool.package}, or {make('setup')}"
     return HostFinding(tool.name, FindingStatus.LIMITED, "not found", tool.cost, remedy)
 
 

@@ -28,11 +28,11 @@ def asked_of_looks(inquiries: Iterable[Inquiry], observer: FaultObserver, start:
     """Questions that follow from looks: whether what was seen lasted, and came when the record says."""
     for inquiry in inquiries:
         asked, end = inquiry.asked, inquiry.stage.end
-        idle = isinstance(asked, ClientsState) and (asked.paused or asked.away is not None)
-        if idle and inquiry.agreed_at is not None and end is not None:
+        idle = asked if isinstance(asked, ClientsState) and (asked.paused or asked.away is not None) else None
+        if idle is not None and inquiry.agreed_at is not None and end is not None:
             yield ClientSilence(
                 finding=Finding(change=inquiry.change.text, at=inquiry.stage.begin),
-                clients=frozenset(asked.clients), begin=inquiry.agreed_at, end=start + end,
+                clients=frozenset(idle.clients), begin=inquiry.agreed_at, end=start + end,
             )  # fmt: skip
         silent = isinstance(asked, BrokerState) and (asked.paused or asked.down is not None)
         if silent and inquiry.agreed_at is not None and end is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from record import extras
+from record import extras, installation
 from record.errors import HostError
-from record.extras import EXTRAS, SPARK, Extra, about_missing
+from record.extras import EXTRAS, SPARK, SYSTEMS, Extra, about_missing
 
 ABSENT = Extra("absent", "nothing", ("json", "no_such_module"))
 
@@ -42,6 +43,13 @@ def test_an_import_that_failed_names_the_extra(extra: Extra) -> None:
 def test_an_installed_package_is_completed_by_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "INSTALLED", True)
     assert SPARK.remedy == "pip install 'brokerlab[spark]'"
+
+
+def test_the_container_of_the_emulator_is_completed_on_its_host(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(installation, "_IMAGE_OF_THE_EMULATOR", tmp_path)
+    assert SYSTEMS.remedy == "make base on the host of this container, and brokerlab there"
 
 
 def test_code_that_a_checkout_has_yet_to_generate_names_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
