@@ -21,7 +21,7 @@ from broker_service.transport.channel import Call, dial
 from broker_service.transport.duplex import DueWrites, Duplex, StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.silence import SILENT_HEARTBEATS
-from broker_service.transport.status import RpcError
+from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW, Stream
 from broker_service.transport.wire import (
     MalformedFrameError,
@@ -251,8 +251,10 @@ class ClientSession:
             await asyncio.sleep(back_off.take())
 
     async def _open_once(self) -> bool:
-        """Serves one stream from its opening to its end. Returns whether the session was closed by this end."""
+        """Serves one stream from its opening to its end. Returns whether none is to follow, because this end has closed
+        the session or another one has taken it over."""
         stream: _ClientStream | None = None
+        taken_over = False
         try:
             window = STREAM_WINDOW if self.reads is None else FIRST_WINDOW
             async with asyncio.timeout(_DIAL_ATTEMPTS * self._limits.reconnect_last if self.make_socket else None):
@@ -266,6 +268,7 @@ class ClientSession:
             self._problem = "no answer"
         except (RpcError, MalformedFrameError, StreamClosedError) as error:
             self._problem = str(error)
+            taken_over = isinstance(error, RpcError) and error.code == StatusCode.ABORTED
         except Exception as error:  # raised by a callback: it ends the stream, not the session
             _log.exception("session with %s: an event could not be handled", self.address)
             self._problem = f"an event could not be handled: {error!r}"
@@ -279,7 +282,7 @@ class ClientSession:
             return True
         if stream is not None and stream.begun:
             _log.warning("session with %s broke: %s", self.address, self._problem)
-        return False
+        return taken_over  # another stream would take the clients back, and so on without end
 
 
 class _ClientStream(Duplex):

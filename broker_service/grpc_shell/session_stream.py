@@ -39,6 +39,8 @@ class SessionStream(Duplex):
         self._batch = limits.batch
         self._largest = limits.message_bytes
         self._ended = False
+        self._is_superseded = False
+        """True once a client has asked for something of a session that another stream continues."""
         self._loop = asyncio.get_running_loop()
         self._handler: Handler = self._handle
         self.session = broker.sessions.open()
@@ -70,6 +72,9 @@ class SessionStream(Duplex):
             raise MalformedFrameError(
                 f"notification {frame.acknowledged} is acknowledged, and {self.session.progress.notified} were sent"
             )
+        if frame.requests and self.session.continued:
+            self._is_superseded = True
+            return True
         if frame.requests:
             self._request_size = len(data) // len(frame.requests)
             if self._arrivals is not None:
@@ -80,6 +85,8 @@ class SessionStream(Duplex):
         return held or self._waits or bool(self._unsubmitted or self.session.held)
 
     async def ready(self) -> None:
+        if self._is_superseded:
+            await self._end_superseded()
         while self._waits or self._unsubmitted or self.session.held or self._service.holds(self._handler):
             if self.session.held:
                 self._resumed.clear()
@@ -90,6 +97,16 @@ class SessionStream(Duplex):
                 await self._service.progress()
             else:
                 self._submit(self._unsubmitted)
+
+    async def _end_superseded(self) -> None:
+        """Ends the stream once all events are written. No more can come, because the session's clients are withdrawn. A
+        client that asks for nothing, as one does whose move has it receive by both streams, keeps its stream.
+
+        Raises `RpcError`, which is the status for the client.
+        """
+        while not self.drained:
+            await self.flushed()
+        raise RpcError(StatusCode.ABORTED, "another stream has taken over this session, under the same name")
 
     async def _wait_for_backlogs(self) -> None:
         for _ in range(LOOKS):

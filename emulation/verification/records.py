@@ -275,7 +275,7 @@ def _fates_without_effect(asked: Disturbing, lines: Sequence[_Line], records: Re
     fates = Counter(line.text for line in disturbed)
     for fate, number in untouched.items():
         if number > fates[fate] / 2:
-            yield f"{number} of {count_of(fates[fate], 'message')} that were {fate} by the log were not"
+            yield f"{number} of {fates[fate]} messages that were {fate} by the log were not"
 
 
 # Served messages

@@ -72,6 +72,30 @@ async def test_what_a_broker_refuses(tmp_path: Path) -> None:
             await client.unadvertise("a")
 
 
+async def test_a_client_whose_session_another_one_takes_over_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Loopback(tmp_path) as overlay:
+        broker = await overlay.start("B1")
+        former, other = (ClientSession(overlay.address("B1"), lambda _: None) for _ in range(2))
+        other._name = former._name
+        down: asyncio.Queue[None] = asyncio.Queue()
+        former.on_down = lambda: down.put_nowait(None)
+        named = calls_of(broker.broker.sessions, "name")
+        await former.open(WITHIN)
+        await until(named, lambda *_: True)
+        await other.open(WITHIN)
+        await until(named, lambda *_: True)
+        former.submit("C", Operation.ATTACH)
+        async with asyncio.timeout(WITHIN):
+            await down.get()
+            assert former._task is not None
+            await former._task  # opens no stream that would take the session back
+        assert "another stream has taken over this session" in caplog.text
+        assert other.connections == 1
+        await asyncio.gather(former.close(), other.close())
+
+
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "not yet open"])
 async def test_a_session_that_another_one_succeeds_opens_no_further_stream(tmp_path: Path, is_open: bool) -> None:
     """A stream that is opened later under the name of another one would take its clients away from that."""
