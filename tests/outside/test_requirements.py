@@ -148,7 +148,7 @@ def test_brokers_in_containers_have_what_their_protocol_needs(tmp_path: Path) ->
     client = docker_client()
     try:
         assert done.returncode in {ExitCode.CORRECT, ExitCode.INVALID}, done.stdout + done.stderr
-        assert "1 published; 1 notifications delivered" in done.stdout
+        assert "1 published; 1 notification delivered" in done.stdout
     finally:
         for line in done.stdout.splitlines():
             if line.startswith("building the image "):

@@ -14,6 +14,7 @@ from analysis.tables.comparison import Comparison
 from analysis.tables.wording import capitalised, milliseconds
 from record.fidelity import FidelityVerdict
 from record.figures import DifferenceVerdict
+from record.wording import count_of
 
 _SAME = 0.001
 """Relative differences below this are no difference in words."""
@@ -29,7 +30,8 @@ def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> Compa
         finding = f"{variant} and {reference} delivered no notification in common, so their delays cannot be compared."
         return ComparisonInWords(capitalised(finding), "")
     if difference == 0 and compared.interval in (None, (0.0, 0.0)):
-        finding = f"{variant} and {reference} delivered {compared.pairs:,} notifications with the same delays."
+        both = count_of(compared.pairs, "notification")
+        finding = f"{variant} and {reference} delivered {both} with the same delays."
         return ComparisonInWords(capitalised(finding), "")
     verdict = compared.verdict
     if verdict is not UNSET and verdict.verdict is FidelityVerdict.INVALID:
@@ -100,7 +102,8 @@ def _cause(compared: Comparison) -> str:
 
 def _numbers(compared: Comparison) -> str:
     means = [milliseconds(mean) for mean in (compared.variant_mean_ms, compared.reference_mean_ms)]
-    numbers = f"Mean delay {' instead of '.join(means)}, over {compared.pairs:,} notifications that both delivered."
+    both = count_of(compared.pairs, "notification")
+    numbers = f"Mean delay {' instead of '.join(means)}, over {both} that both delivered."
     relieved = compared.relieved
     if not compared.beyond_chance or relieved is None:
         return numbers

@@ -38,7 +38,7 @@ def test_a_record_that_was_added_is_counted_too(calm: Path, tmp_path: Path) -> N
         return [*records, {**records[3], "event": "lag"}]
 
     found = findings(edited(calm, tmp_path / "run", {"B3": with_one_behind}))
-    assert "B3 has 1 records outside of its starts and ends" in found["records missing from logs"]
+    assert "B3 has 1 record outside of its starts and ends" in found["records missing from logs"]
 
 
 def test_counts_are_those_of_each_incarnation(killed: Path, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_torn_middle_is_named(calm: Path, tmp_path: Path) -> None:
     lines[40] = lines[40][: len(lines[40]) // 2] + "\n"
     log.write_text("".join(lines))
     found = findings(run)
-    assert found["damaged log lines"].startswith("B1, 1 lines: ")
+    assert found["damaged log lines"].startswith("B1, 1 line: ")
 
 
 def test_the_last_line_of_a_broker_that_was_killed_may_be_torn(killed: Path, tmp_path: Path) -> None:

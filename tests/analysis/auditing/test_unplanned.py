@@ -31,7 +31,7 @@ def broken_stream(records: list[Line]) -> list[Line]:
 
 
 def test_a_stream_that_breaks_without_a_fault_is_named(calm: Path, tmp_path: Path) -> None:
-    assert "B1-B2 broke 1 times" in findings(edited(calm, tmp_path / "run", {"B1": broken_stream}))[LINKS]
+    assert "B1-B2 broke 1 time" in findings(edited(calm, tmp_path / "run", {"B1": broken_stream}))[LINKS]
 
 
 def test_streams_that_break_by_a_kill_are_explained(killed: Path) -> None:

@@ -82,7 +82,7 @@ def test_the_report_shows_them(run: Path) -> None:
     line = connectivity_figure(data.connectivity, data.variants).data[0]
     assert dict(zip(line.x, line.y, strict=True))[10] == pytest.approx(1 / 3)
     areas = {area.name: dict(zip(area.x, area.y, strict=True)) for area in degree_figure(data.degrees).data}
-    assert {name: area[11] for name, area in areas.items()} == {"0 links": 1, "1 links": 2, "2 links": 0}
+    assert {name: area[11] for name, area in areas.items()} == {"0 links": 1, "1 link": 2, "2 links": 0}
     assert "Connectivity over time" in render(data)
 
 

@@ -133,7 +133,7 @@ def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
         "Nothing was shown about the delays of variant dynamic and variant fixed: chance can only be ruled out over at "
         "least 25 s in which both deliver (field timeline.run)."
     )
-    numbers = "Mean delay 100 ms instead of 200 ms, over 1 notifications that both delivered."
+    numbers = "Mean delay 100 ms instead of 200 ms, over 1 notification that both delivered."
     assert closing(tmp_path / "valid", "VALID", fixed, dynamic) == ["", finding, numbers, ""]
     assert closing(tmp_path / "alone", "VALID", fixed) == [""]
     caution = "Do not quote this difference: a verdict above says that the run did not hold."
@@ -147,7 +147,7 @@ def test_the_promise_that_a_single_variant_kept_under_faults_is_printed(tmp_path
         calm = joined("base", promises=Promises(order=Order.PUBLISHER)).publish().notify(at=110.1)
         return calm.fault(130, kind, "B9").heal(135, healed, "B9")
 
-    kept = "0 of 1 notifications that had to come were lost, none doubled, none out of order."
+    kept = "0 of 1 notification that had to come were lost, none doubled, none out of order."
     assert closing(tmp_path / "kept", "VALID", struck()) == ["", f"Broker B9 was killed; {kept}", ""]
     assert closing(tmp_path / "links", "VALID", struck("link_down", "link_up")) == ["", f"Faults struck B9; {kept}", ""]
     assert closing(tmp_path / "invalid", "INVALID", struck()) == [""]

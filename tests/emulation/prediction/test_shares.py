@@ -82,7 +82,7 @@ def test_a_site_counts_for_the_host_of_its_broker() -> None:
         assert with_sites.steady == pytest.approx(without.steady + count * 0.001)
         assert with_sites.memory == without.memory + count * SITE_MEMORY
     (memory,) = beyond(with_sites, able(memory=10**8), 1.0)
-    assert "right with 1 brokers and 2 sites needs" in memory
+    assert "right with 1 broker and 2 sites needs" in memory
 
 
 def test_a_slower_run_has_less_of_everything_but_what_is_steady() -> None:

@@ -88,7 +88,7 @@ def test_a_claim_from_the_command_to_its_verdict(
     assert "Of 1 tested claims that were measured, 0 are reproduced, 1 are within a factor of two" in page
     assert "tid-5a" not in page[page.index("<body>") :], "the page shows the claims that were asked for"
     code, printed, progress = brokerlab(capfd, monkeypatch, *arguments)
-    assert "1 claims from 1 runs, 1 of them done before" in progress
+    assert "1 claim from 1 run, 1 of them done before" in progress
     assert "0.889 [one seed]" in printed
     assert "within a factor of two" in printed
 
@@ -144,7 +144,7 @@ def test_an_interrupted_reproduction_keeps_whole_results_and_names_the_way_on(
     assert not list(tmp_path.glob("cells/*/work-*"))
     assert "Of 1 tested claims that were measured" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     code, _, progress = brokerlab(capfd, monkeypatch, *arguments)
-    assert (code, f"1 claims from 3 runs, {done} of them done before" in progress) == (0, True)
+    assert (code, f"1 claim from 3 runs, {done} of them done before" in progress) == (0, True)
     code, _, progress = brokerlab(capfd, monkeypatch, *arguments, "--seeds", "1", "--fresh")
     assert (code, "[1/1] tid-adv-flood-1 on " in progress) == (0, True)
 

@@ -36,7 +36,7 @@ def test_a_line_shows_the_fullest_buffer_of_a_name() -> None:
     cache, log = buffers_figure(rows).data
     assert (cache.name, list(cache.y)) == ("cache", [0.0, 0.007, 0.0])
     assert (log.name, list(log.y)) == ("log", [3.0, 0.0, 0.5])
-    assert list(log.customdata) == [" at B2, 1 publications", "", " at B1, 1 publications"]
+    assert list(log.customdata) == [" at B2, 1 publication", "", " at B1, 1 publication"]
 
 
 def test_the_time_at_the_horizon_is_that_of_a_publication() -> None:

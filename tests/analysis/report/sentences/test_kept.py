@@ -54,7 +54,7 @@ def kept(
 )
 def test_who_was_struck_is_called_what_it_is(tmp_path: Path, kind: str, what: list[str], words: str) -> None:
     sentence = kept(tmp_path, (kind, what))
-    assert sentence == f"{words}; 0 of 1 notifications that had to come were lost, none doubled, none out of order."
+    assert sentence == f"{words}; 0 of 1 notification that had to come were lost, none doubled, none out of order."
 
 
 def test_without_sites_brokers_and_links_alone_can_fail(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_without_sites_brokers_and_links_alone_can_fail(tmp_path: Path) -> None:
 
 
 def test_what_moves_double_and_reorder_is_no_lie(tmp_path: Path) -> None:
-    moved = "S1 moved; 0 of 1 notifications that had to come were lost, none doubled"
+    moved = "S1 moved; 0 of 1 notification that had to come were lost, none doubled"
     doubled = f"{moved} but 50, as the terms of moves allow"
     move = "move", ["S1"]
     assert kept(tmp_path / "doubled", move, doubled=50) == f"{doubled}, none out of order."
