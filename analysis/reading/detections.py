@@ -53,13 +53,13 @@ class MadeDetection(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class DetectionLoss(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A broker lost detections because a bound was reached."""
+    """A broker lost detections, because a bound was reached or their unit goes another way."""
 
     variant: int
     client: str
     composite: str
     publication: str
-    """The publication that was discarded, or that would have completed the detections."""
+    """The publication that was discarded, or that completed the detections or would have."""
     broker: str
     reason: str
 

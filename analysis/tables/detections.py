@@ -70,7 +70,7 @@ class ExpectedDetection(Struct, frozen=True, kw_only=True):
     cause: str | None
     """The reason why it is spurious: see `Cause`."""
     drops: list[str]
-    """The brokers that dropped detections with publications of a lost set at a bound, and their reasons. They do not
+    """The brokers that dropped detections with publications of a lost set, and their reasons. They do not
     excuse the loss."""
     excuse: str | None = None
     """Evidence by which it is excused that the set did not come, in a few words; null where it came, is lost or cannot
@@ -120,7 +120,7 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
     lost: int
     """Sets that clients had to get and did not, without an excuse."""
     dropped: int
-    """Lost sets with a publication of which a broker dropped detections at a bound."""
+    """Lost sets with a publication of which a broker recorded dropped detections."""
     duplicate: int
     """Notifications beyond the first of a set that clients may or must get."""
     doubled: int | UnsetType = UNSET
@@ -140,7 +140,7 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
 
     def in_words(self) -> str:
         optional = f" and {self.optional:,} optional" if self.optional else ""
-        dropped = f" ({self.dropped:,} of them beside a drop at a bound)" if self.dropped else ""
+        dropped = f" ({self.dropped:,} of them beside a recorded drop)" if self.dropped else ""
         besides = [
             counted(kinds, what)
             for kinds, what in ((self.not_judged, "not judged"), (self.excused, "excused"))

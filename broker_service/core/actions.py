@@ -7,14 +7,14 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from broker_service.core.composites import INTERNAL, Composites, UnitDetection, lost_detection
+from broker_service.core.composites import INTERNAL, Composites, UnitDetection
 from broker_service.core.contract import ContractError, objection
 from broker_service.core.far_messages import FarMessages
 from broker_service.core.publisher_gate import PublisherGate
 from broker_service.core.router_timers import RouterTimers
 from broker_service.core.session import Client, Session
 from broker_service.core.storage import BoundedStorage
-from broker_service.core.surroundings import Surroundings
+from broker_service.core.surroundings import Surroundings, lost_detection
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.routing.failures import FAILURES

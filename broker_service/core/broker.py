@@ -131,7 +131,9 @@ class Broker:
             latest_incarnation=config.latest_incarnation,
             require_room=self._account.require_room,
             storage=StoredValues(self._storage.values, config.limits.stored_bytes),
-            composites=CompositeSurroundings(config.limits.detection_lateness, service),
+            composites=CompositeSurroundings(
+                config.limits.detection_lateness, service, self._surroundings.report_lost_detections
+            ),
         )
 
     @property

@@ -251,13 +251,8 @@ class Composites:
     def _report_lost(self, loss: Loss) -> None:
         self.lost += loss.lost
         standing = self._standing[loss.composite]
-        self._recorder.note(
-            Event.DROPPED,
-            kind=_DETECTION_WORD,
-            id=loss.publication,
-            client=standing.client,
-            text=lost_detection(loss.reason.value, standing.name),
-            count=loss.lost,
+        self._surroundings.report_lost_detections(
+            standing.client, standing.name, loss.publication, loss.reason.value, loss.lost
         )
 
     def _expire_later(self) -> None:
@@ -271,11 +266,6 @@ class Composites:
             self._detector.expire()
         if self._standing:
             self._expire_later()
-
-
-def lost_detection(reason: str, composite: str) -> str:
-    """The text of the log record of detections that are lost; `composite` is the client's name for it."""
-    return f"{reason}: composite {composite}"
 
 
 def _needed_only_by(numbers: Collection[int], pattern: Composite) -> Set[Subscription]:

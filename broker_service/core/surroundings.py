@@ -9,7 +9,7 @@ from broker_service.core.defects import DefectReports
 from broker_service.core.far_messages import FarMessages
 from broker_service.core.router_timers import Schedule
 from broker_service.language import Publication
-from broker_service.messages import Message
+from broker_service.messages import ClientId, Kind, Message
 from broker_service.routing.interface.matcher import Comparisons
 from broker_service.tracing.sampled_trace import recorder_of
 from broker_service.tracing.trace import Trace
@@ -60,3 +60,22 @@ class Surroundings:
         """Counts and records a message that ends here."""
         self.dropped += 1
         self.recorder.message(Event.DROPPED, message, text=reason, count=1)
+
+    def report_lost_detections(
+        self, client: ClientId, composite: str, publication: str, reason: str, count: int = 1
+    ) -> None:
+        """Records detections of a composite subscription that are lost here; `publication` is the one that was
+        discarded, or that completes them or would have."""
+        self.recorder.note(
+            Event.DROPPED,
+            kind=Kind.DETECTION.word,
+            id=publication,
+            client=client,
+            text=lost_detection(reason, composite),
+            count=count,
+        )
+
+
+def lost_detection(reason: str, composite: str) -> str:
+    """The text of the log record of detections that are lost; `composite` is the client's name for it."""
+    return f"{reason}: composite {composite}"

@@ -99,7 +99,7 @@ def _detections_wrong(delivery: Delivery) -> list[str]:
     if found is UNSET:
         return []
     due = count_of(found.expected, "expected detection")
-    dropped = f", {found.dropped:,} of them beside a drop at a bound" if found.dropped else ""
+    dropped = f", {found.dropped:,} of them beside a recorded drop" if found.dropped else ""
     return [
         f"{found.lost:,} of {due} never arrived{dropped}" if found.lost else "",
         f"{count_of(found.duplicate, 'detection')} arrived more than once" if found.duplicate else "",

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from broker_service.links.flow import Flow
-from broker_service.messages import BrokerId, Message
+from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.interface.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.service.service_queue import ServiceTotals, no_service
+from record.callbacks import do_nothing
 
 
 class LinkStatus(Protocol):
@@ -93,6 +94,9 @@ class CompositeSurroundings:
     service: Callable[[], ServiceTotals] = no_service
     """This broker's work so far, on the clock of `RouterContext.now`; nothing in a simulation in which brokers take no
     time."""
+    report_lost: Callable[[ClientId, str, str, str], None] = do_nothing
+    """Records a detection that ends here: its client, the client's name for the composite subscription, the publication
+    that completed it, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)

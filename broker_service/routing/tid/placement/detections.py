@@ -6,10 +6,12 @@ of `units`), or contributes the publications to the unit of which its own is a p
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from broker_service.language.composite_subscription import MAX_PARTS
-from broker_service.messages import BrokerId, ConstituentPublication, Kind, Message, StampedPublication
+from broker_service.messages import BrokerId, ClientId, ConstituentPublication, Kind, Message, StampedPublication
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.interface import Action, Contribute, MalformedMessageError, Notify, Send
 from broker_service.routing.tid.placement.messages import (
@@ -28,8 +30,10 @@ _decode_bodies = header_decoder(tuple[bytes, ...])
 class Detections:
     """The detections that are made at one broker, pass through it, or arrive at their home."""
 
-    def __init__(self, rows: UnitRows) -> None:
+    def __init__(self, rows: UnitRows, report_lost: Callable[[ClientId, str, str, str], None]) -> None:
+        """`report_lost` is that of `CompositeSurroundings`."""
         self._rows = rows
+        self._report_lost = report_lost
 
     def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> list[Action]:
         """Publications fulfil a unit that is detected here."""
@@ -51,8 +55,13 @@ class Detections:
         """Publications fulfil a unit; they are passed on towards its home."""
         header = decode_detection(message.header)
         row = self._rows.get(message.id)
-        if row is None or row.epoch != header.epoch or (row.next_hop != neighbour and neighbour not in row.former):
-            return []
+        if row is None:
+            return []  # the client withdrew the unit while this was in flight
+        if row.epoch != header.epoch:
+            reason = f"made in epoch {header.epoch} of the unit, which is in epoch {row.epoch}"
+            return self._lose(row, header, reason)
+        if row.next_hop != neighbour and neighbour not in row.former:
+            return self._lose(row, header, f"sent by {neighbour}, which is off the path of the unit")
         if row.previous is not None:
             onward = Message(Kind.DETECTION, message.id, message.body, message.header, message.hops + 1)
             return [Send(row.previous, onward)]
@@ -65,6 +74,11 @@ class Detections:
         if len(stamps) != len(bodies):
             raise MalformedMessageError(f"{len(bodies)} publications with {len(stamps)} stamps")
         return self._arrive_home(row, tuple(map(StampedPublication, header.publications, bodies, stamps)))
+
+    def _lose(self, row: UnitRow, header: DetectionHeader, reason: str) -> list[Action]:
+        for publication in header.publications[-1:]:
+            self._report_lost(row.unit.client, row.unit.name, publication, reason)
+        return []
 
     def _arrive_home(self, row: UnitRow, publications: tuple[StampedPublication, ...]) -> list[Action]:
         """Publications fulfil a unit whose home this broker is, or contribute to the unit of which it is a part."""

@@ -11,6 +11,7 @@ from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.placement.confirmation import Confirmations
 from broker_service.routing.tid.placement.decision.choice import Choice, divergence, least_cost
 from broker_service.routing.tid.placement.decision.measurement import Measurement
+from broker_service.routing.tid.placement.detections import Detections
 from broker_service.routing.tid.placement.endings import Endings
 from broker_service.routing.tid.placement.exchange import Exchange
 from broker_service.routing.tid.placement.join_points import JoinPoints
@@ -61,5 +62,6 @@ def make_units(
         prospects=prospects,
         confirmations=confirmations,
         exchange=exchange,
+        detections=Detections(rows, context.composites.report_lost),
         incarnations=incarnations,
     )

@@ -87,6 +87,7 @@ class Units:
         prospects: Prospects,
         confirmations: Confirmations,
         exchange: Exchange,
+        detections: Detections,
         incarnations: KnownIncarnations,
     ) -> None:
         self._home = home
@@ -97,7 +98,7 @@ class Units:
         self._prospects = prospects
         self._confirmations = confirmations
         self.exchange = exchange
-        self.detections = Detections(rows)
+        self.detections = detections
         self._incarnations = incarnations
 
     # Operations of clients, timers

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from analysis.reading.detections import detection_loss
 from broker_service.language import Operator, Predicate
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
@@ -206,6 +207,28 @@ def test_a_detection_whose_contents_cannot_be_read_ends_at_the_home(bodies: byte
     (id,) = home.tables()["composite_units"]  # type: ignore[misc]
     home.neighbours.receive("B5", [Message(Kind.DETECTION, id, bodies, encode_header(DetectionHeader(1, ("p",))))])
     assert home.dropped == 1
+    assert overlay.detected == {}
+
+
+@pytest.mark.parametrize(
+    ("broker", "sender", "epoch", "reason"),
+    [
+        ("B6", "B5", 2, "made in epoch 2 of the unit, which is in epoch 1"),
+        ("B5", "B6", 1, "sent by B6, which is off the path of the unit"),
+    ],
+)
+def test_a_detection_by_another_path_than_the_units_is_recorded(
+    broker: str, sender: str, epoch: int, reason: str
+) -> None:
+    overlay = overlay_of("dcsr")
+    compose(overlay)
+    receiving = overlay.brokers[broker]
+    (id,) = receiving.tables()["composite_units"]  # type: ignore[misc]
+    header = encode_header(DetectionHeader(epoch, ("p", "q")))
+    receiving.neighbours.receive(sender, [Message(Kind.DETECTION, id, b"", header)])
+    (dropped,) = overlay.traces[broker].of(Event.DROPPED)
+    assert (dropped.id, dropped.client, dropped.text) == ("q", "S", f"{reason}: composite c")
+    assert detection_loss(0, dropped) is not None  # the judge reads it as a loss of this composite subscription
     assert overlay.detected == {}
 
 
