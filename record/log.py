@@ -60,9 +60,10 @@ class Event(enum.StrEnum):
     DROPPED = "dropped"
     """A message ended here. text: the reason; count: the number of messages, when counted together.
 
-    Of the kind `detection`: detections of a composite are lost from here on. id: the publication that was discarded or
-    that would have completed them; text: the reason, then `: composite` and the client's name for it; count: the
-    partial matches or detections that were lost.
+    Of the kind `detection`: detections of a composite are lost, because a bound was reached, or because they came by
+    another path than that of their unit. id: the publication that was discarded, or that completed them or would have;
+    text: the reason, then `: composite` and the client's name for it; count: the partial matches or detections that
+    were lost.
     """
     DISTURBED = "disturbed"
     """The fault `disturb` hit a message that came from a neighbour. text: `lost`, `repeated` or `held back`; duration:
