@@ -86,7 +86,7 @@ def test_best_effort_has_its_interval_and_figures(tmp_path: Path) -> None:
 def test_detections_have_their_own_figures_and_examples(tmp_path: Path) -> None:
     text = page(write_run(tmp_path / "run", [pair("first").detect("P:1", "P:2", at=112.1), pair("second")]))
     assert "So did the expected detection of a composite subscription." in text
-    assert "1 of 1 expected detections never arrived." in text
+    assert "1 of 1 expected detection never arrived." in text
     assert "<td>detection lost</td><td>P:1 &amp; P:2 for c1</td><td>S</td>" in text
     assert (
         text.index("Detections expected") < text.index("<h2>Detection delay</h2>") < text.index("<h2>Traffic in, and")
