@@ -190,11 +190,12 @@ def test_the_standings_of_the_shipped_claims() -> None:
     assert by_id["gry-4"].fitted == {"brokers.service_time": "48us"}
     parts = {
         f"{id}: {part}": by_id[id].standing_of(part)
-        for id in ("tid-5c", "med-t2", "gry-5-ratios", "gry-5-shape")
+        for id in ("tid-5c", "med-t2", "gry-5", "gry-5-shape")
         for part in by_id[id].parts
     }
     assert parts["tid-5c: fixed overloads"] is parts["med-t2: Channelization, 1%, bits"] is Standing.CALIBRATED
-    assert parts["gry-5-ratios: start beyond the local broker, 7 hops over 1"] is Standing.CALIBRATED
+    assert parts["gry-5: start, covered locally, 7 hops"] is Standing.CALIBRATED
+    assert parts["gry-5: start, not covered, 7 hops"] is Standing.TESTED
     assert parts["gry-5-shape: delivery linear"] is Standing.BY_CONSTRUCTION
     assert parts["tid-5c: dynamic stays stable"] is parts["med-t2: CBF, 1%, bits"] is Standing.TESTED
 
