@@ -12,10 +12,11 @@ from analysis.compare import RunComparison
 from analysis.compare.twin import read_twin_comparison
 from analysis.live.follower import Follower
 from analysis.live.frames import ShownVariant
+from analysis.query import open_tables
 from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.report.figures.delay_penalty import PenaltyDistribution, read_delay_penalties
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
-from analysis.report.notable import Notable, read_notable
+from analysis.report.notable import Notable, read_listed, read_notable
 from analysis.report.percentiles import Percentiles, read_percentiles
 from analysis.run_files.planned_loads import read_loads
 from analysis.run_files.run_directory import open_run
@@ -33,6 +34,7 @@ from analysis.tables.starts import Start
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, NetworkUsage, QueueLength, RouteLength
+from analysis.trace import ASKED
 from record.errors import RunDirectoryError
 from record.fidelity import VariantFidelity
 from record.files import LOGS, MANIFEST, RESULTS, SUMMARY, TWIN
@@ -144,7 +146,9 @@ def read_report_data(directory: Path, processes: int = 1) -> ReportData:
             "anew"
         )
     with called_beside(partial(_replayed, directory), "the replay", processes) as replayed:
-        notable = read_notable(run, summary, processes)
+        with open_tables([run.path], ASKED) as tables:
+            listed, percentiles = read_listed(run, tables), read_percentiles(tables)
+        notable = read_notable(run, summary, listed, processes)
         replay = replayed()
     judged = with_audit(run.fidelity, summary)
     return ReportData(
@@ -177,7 +181,7 @@ def read_report_data(directory: Path, processes: int = 1) -> ReportData:
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
         delay_penalties=read_delay_penalties(results, run.overlays, names),
         group_rates=read_group_rates(results, run.manifest, phases),
-        percentiles=read_percentiles(run),
+        percentiles=percentiles,
         notable=notable,
         planned_loads=read_loads(directory),
         twin=_read_twin(directory),

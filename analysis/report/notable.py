@@ -11,11 +11,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from analysis.query import Database, open_tables
+from analysis.query import Database
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Defect
 from analysis.tables.summary import Example, Summary
-from analysis.trace import Rate, Told, Wanted, WorstJourneys, choose_worst, draw_worst, follow, read_records
+from analysis.trace import Chosen, Rate, Told, Wanted, WorstJourneys, choose_worst, draw_worst, follow, read_records
 from record.forked_calls import results_of
 from record.wording import count_of
 
@@ -50,6 +50,16 @@ class SlowNotification:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """The part of the notable notifications that comes from tables."""
+
+    defects: Sequence[DefectFound]
+    slowest: Sequence[SlowNotification]
+    worst: Sequence[Chosen]
+    """The publications of each variant with the greatest delays; none where the logs are elsewhere."""
+
+
+@dataclass(frozen=True)
 class Notable:
     """The notable notifications of a run."""
 
@@ -80,11 +90,16 @@ class Notable:
         return [found for found in self.slowest if found.wanted.variant == variant]
 
 
-def read_notable(run: RunDirectory, summary: Summary, processes: int = 1) -> Notable:
-    """Reads tables, and the logs once; so many processes draw the worst journeys."""
-    with open_tables([run.path]) as tables:
-        defects = list(_defects(tables))
-        slowest = list(_slowest(tables))
+def read_listed(run: RunDirectory, tables: Database) -> Listed:
+    """Asks the tables of `analysis.trace.ASKED`."""
+    names = [variant.name for variant in run.manifest.variants] if run.log_files else []
+    worst = [choose_worst(run, tables, name, MOST_SLOW, _ARRIVALS // len(names)) for name in names]
+    return Listed(list(_defects(tables)), list(_slowest(tables)), worst)
+
+
+def read_notable(run: RunDirectory, summary: Summary, listed: Listed, processes: int = 1) -> Notable:
+    """Reads the logs once; so many processes draw the worst journeys."""
+    defects, slowest, worst = listed.defects, listed.slowest, listed.worst
     examples = [
         Wanted(variant.name, example.publication, example.client)
         for variant in summary.variants
@@ -95,8 +110,6 @@ def read_notable(run: RunDirectory, summary: Summary, processes: int = 1) -> Not
     if not run.log_files:
         return Notable(defects, slowest, {}, (), ())
     told = [*islice(wanted, max(_FEWEST_TOLD, _ARRIVALS // max(1, len(run.brokers))))]
-    names = [variant.name for variant in run.manifest.variants]
-    worst = [choose_worst(run, name, MOST_SLOW, _ARRIVALS // len(names)) for name in names]
     chosen = {found.variant.name: set(found.publications) for found in worst}
     for journey in told:
         chosen[journey.variant].add(journey.publication)

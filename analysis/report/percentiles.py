@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analysis.query import open_tables
-from analysis.run_files.run_directory import RunDirectory
+from analysis.query import Database
 
 PERCENTS: Final = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
@@ -23,7 +22,7 @@ class Percentiles:
     most: float
 
 
-def read_percentiles(run: RunDirectory) -> Sequence[Percentiles]:
+def read_percentiles(tables: Database) -> Sequence[Percentiles]:
     """Computes them from all notifications, variant by variant."""
     shares = ", ".join(f"{percent / 100:.6g}" for percent in PERCENTS)
     asked = (
@@ -31,10 +30,9 @@ def read_percentiles(run: RunDirectory) -> Sequence[Percentiles]:
         "max(delay_ms) AS most FROM notifications WHERE delay_ms IS NOT NULL AND repeat = 0 "
         "GROUP BY variant ORDER BY variant"
     )
-    with open_tables([run.path]) as tables:
-        if not tables.has("notifications"):
-            return []
-        rows = [row for batch in tables.answer(asked).batches for row in batch.to_pylist()]
+    if not tables.has("notifications"):
+        return []
+    rows = [row for batch in tables.answer(asked).batches for row in batch.to_pylist()]
     return [
         Percentiles(row["variant"], row["notifications"], _resolved(row["within"], row["notifications"]), row["most"])
         for row in rows

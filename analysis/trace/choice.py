@@ -13,6 +13,8 @@ from record.errors import BadInputError
 from record.manifest import PhaseName, VariantRecord
 from record.time_units import SECOND
 
+ASKED = ("notifications", "expected", "detections", "expected_detections")
+"""The tables by which publications are chosen; a run may lack some."""
 MOST_DEFECTS = 1_000
 """Publications with a defect that are chosen; of more, the first ones."""
 
@@ -67,27 +69,26 @@ def choose(run: RunDirectory, choice: Choice) -> Chosen:
     """
     variant = _variant(run, choice.variant)
     begin, end = _window(variant, choice)
-    with open_tables([run.path]) as tables:
+    with open_tables([run.path], ASKED) as tables:
         asking = _Asking(tables, variant.name, begin, end)
         names = {*choice.publications} or asking.chosen(choice)
         defects = [judged for judged in asking.defects() if judged.publication in names]
     return Chosen(variant, sorted(names), defects, begin, end)
 
 
-def choose_worst(run: RunDirectory, variant: str, most: int, most_arrivals: int) -> Chosen:
-    """The publications with the greatest delays, the greatest first.
+def choose_worst(run: RunDirectory, tables: Database, variant: str, most: int, most_arrivals: int) -> Chosen:
+    """The publications with the greatest delays, the greatest first, by the tables of `ASKED`.
 
     A publication arrives at every broker at most, and at those whom it notifies. Where all would arrive more often than
     `most_arrivals`, only the first are chosen.
     """
     of_variant = _variant(run, variant)
     begin, end = _window(of_variant, Choice())
-    with open_tables([run.path]) as tables:
-        asking = _Asking(tables, variant, begin, end)
-        worst = asking.worst(most)
-        arrivals = accumulate(len(run.brokers) + notified for _, notified in worst)
-        names = [name for (name, _), so_far in zip(worst, arrivals, strict=True) if so_far <= most_arrivals]
-        defects = [judged for judged in asking.defects() if judged.publication in names]
+    asking = _Asking(tables, variant, begin, end)
+    worst = asking.worst(most)
+    arrivals = accumulate(len(run.brokers) + notified for _, notified in worst)
+    names = [name for (name, _), so_far in zip(worst, arrivals, strict=True) if so_far <= most_arrivals]
+    defects = [judged for judged in asking.defects() if judged.publication in names]
     return Chosen(of_variant, names, defects, begin, end)
 
 

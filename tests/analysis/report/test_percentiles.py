@@ -6,8 +6,8 @@ from pathlib import Path
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.query import open_tables
 from analysis.report.percentiles import PERCENTS, read_percentiles
-from analysis.run_files.run_directory import open_run
 from tests.analysis.history import joined, write_run
 
 
@@ -20,7 +20,8 @@ def test_percentiles_are_delays_that_occurred(tmp_path: Path) -> None:
     history.notify("P:7", at=150)
     run = write_run(tmp_path / "run", [history, joined("quiet")])
     analyze(run, PlainEngine())
-    (found,) = read_percentiles(open_run(run))
+    with open_tables([run]) as tables:
+        (found,) = read_percentiles(tables)
     assert (found.variant, found.notifications, found.most) == ("base", 1000, 1000)
     assert {percent: round(value, 6) for percent, value in found.within.items()} == {
         50: 500, 90: 900, 95: 950, 99: 990, 99.9: 999,
@@ -31,4 +32,5 @@ def test_percentiles_are_delays_that_occurred(tmp_path: Path) -> None:
 def test_a_run_without_notifications_has_none(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [joined("base").publish("P:1", 110)])
     analyze(run, PlainEngine())
-    assert read_percentiles(open_run(run)) == []
+    with open_tables([run]) as tables:
+        assert read_percentiles(tables) == []

@@ -8,10 +8,11 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.query import open_tables
 from analysis.report import build_joint_report, build_report
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import read_summary
-from analysis.trace import choose_worst, draw_worst, read_records
+from analysis.trace import ASKED, choose_worst, draw_worst, read_records
 from record.files import REPORT
 from tests.analysis.history import across, write_run
 from tests.analysis.trace.handmade import whole_journey
@@ -67,14 +68,16 @@ def test_a_page_links_no_file_that_is_not_there(run: Path, tmp_path: Path) -> No
 def test_the_worst_come_first_where_not_all_may_be_chosen(run: Path) -> None:
     opened = open_run(run)
     brokers = len(opened.brokers)
-    assert choose_worst(opened, "slow", 3, 1_000).publications == ["P:5", "P:4", "P:3"]
-    assert choose_worst(opened, "slow", 200, 2 * (brokers + 1)).publications == ["P:5", "P:4"]
-    assert choose_worst(opened, "idle", 200, 1_000).publications == []
+    with open_tables([run], ASKED) as tables:
+        assert choose_worst(opened, tables, "slow", 3, 1_000).publications == ["P:5", "P:4", "P:3"]
+        assert choose_worst(opened, tables, "slow", 200, 2 * (brokers + 1)).publications == ["P:5", "P:4"]
+        assert choose_worst(opened, tables, "idle", 200, 1_000).publications == []
 
 
 def test_a_file_has_as_many_of_the_worst_as_a_viewer_opens_at_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = open_run(run)
-    chosen = choose_worst(opened, "slow", 200, 1_000)
+    with open_tables([run], ASKED) as tables:
+        chosen = choose_worst(opened, tables, "slow", 200, 1_000)
     read = read_records(opened, {"slow": chosen.publications})["slow"]
     whole = draw_worst(opened, chosen, read, read_summary(run))
     monkeypatch.setattr("analysis.trace.worst.LARGEST", len(whole.content) - 1)
