@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.support.growth import Growth
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
-from broker_service.tracing.trace_writer import NullTrace
+from broker_service.tracing.trace import NullTrace
 from emulation.host.reference_loops import Reference
 from emulation.planning.plan import make_plan
 from emulation.simulation import SimulatedOverlay

@@ -37,7 +37,7 @@ from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.interface import Action, Erase, Store
-from broker_service.tracing.trace_writer import NullTrace
+from broker_service.tracing.trace import NullTrace
 from emulation.host.reference_loops import Reference
 from emulation.live_overlay import BrokerSettings
 from emulation.live_overlay.preparation import Declarations, prepared_by

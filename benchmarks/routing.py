@@ -33,7 +33,7 @@ from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
 from broker_service.routing.interface import SetTimer
-from broker_service.tracing.trace_writer import FileTrace
+from broker_service.tracing.trace import FileTrace
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate

@@ -44,7 +44,7 @@ from broker_service.routing.interface import SetTimer
 from broker_service.routing.registry import provide_from
 from broker_service.tracing.process_gauges import SECOND, Ticker, processor_time, resident_memory
 from broker_service.tracing.sampled_trace import long_waits, recorder_of
-from broker_service.tracing.trace_writer import FileTrace, NullTrace
+from broker_service.tracing.trace import FileTrace, NullTrace
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits

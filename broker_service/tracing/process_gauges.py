@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from broker_service.tracing.trace import Recorder
-from broker_service.tracing.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
+from broker_service.tracing.trace import FLUSH_INTERVAL, FileTrace, NullTrace, Recorder
 from record.log import Event
 
 SECOND = 10

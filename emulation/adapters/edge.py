@@ -19,7 +19,7 @@ from broker_service.messages import UNSTATED_HOPS, BrokerId, ClientId, Kind, Mes
 from broker_service.routing.interface import Deliver, MalformedMessageError, Router, RouterContext
 from broker_service.routing.interface.every_action import Actions
 from broker_service.routing.systems import SystemOptions, links_to_each
-from broker_service.tracing.trace_writer import FileTrace
+from broker_service.tracing.trace import FileTrace
 from emulation.adapters.system import Envelope, System
 from emulation.adapters.topics import Filter
 from record.contract import CAME_AGAIN, CANARY, NOT_WANTED

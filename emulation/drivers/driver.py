@@ -24,8 +24,7 @@ from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.language import ContentError
 from broker_service.tracing.process_gauges import Ticker
-from broker_service.tracing.trace import Recorder
-from broker_service.tracing.trace_writer import FileTrace
+from broker_service.tracing.trace import FileTrace, Recorder
 from broker_service.transport.duplex import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients, SessionEnd

@@ -29,8 +29,7 @@ import msgspec
 import uvloop
 
 from broker_service.tracing.process_gauges import Ticker
-from broker_service.tracing.trace import Recorder
-from broker_service.tracing.trace_writer import FileTrace
+from broker_service.tracing.trace import FileTrace, Recorder
 from broker_service.transport.channel import Call, dial
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from broker_service.tracing.trace import Recorder
-from broker_service.tracing.trace_writer import FileTrace
+from broker_service.tracing.trace import FileTrace, Recorder
 from emulation.faults import Action, FaultRun
 from emulation.faults.execution import described
 from emulation.motion import OverlayMotion

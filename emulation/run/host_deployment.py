@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from broker_service.tracing.trace_writer import FileTrace, NullTrace
+from broker_service.tracing.trace import FileTrace, NullTrace
 from emulation.drivers.status import DriverStatus
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling

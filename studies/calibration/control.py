@@ -25,8 +25,7 @@ from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.links.frames import MessageFrame
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
 from broker_service.routing.interface import SetTimer
-from broker_service.tracing.trace import Trace
-from broker_service.tracing.trace_writer import FileTrace, NullTrace
+from broker_service.tracing.trace import FileTrace, NullTrace, Trace
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
 
 ROUNDS, FRAMES, FRAME = 30, 10, 50

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from broker_service.messages import BrokerId, ClientEvent, ClientId
-from broker_service.tracing.trace import Trace
-from broker_service.tracing.trace_writer import NullTrace
+from broker_service.tracing.trace import NullTrace, Trace
 from emulation.drivers.clients import Session
 from emulation.live_overlay import UnsettledError
 from emulation.simulation import SimulatedOverlay, SimulatedSession

@@ -234,7 +234,7 @@ def _both(name: str, protocol: str, subscription: Counts, publication: Counts) -
 
 
 WAYS: Mapping[str, BoundedWay] = {
-    "publication": BoundedWay(published, Counts(110, 28, 84)),
+    "publication": BoundedWay(published, Counts(110, 27, 79)),
     **_both("tid", "tid-fixed", Counts(184, 40, 135), Counts(101, 23, 80)),
     **_both("octopia", "octopia-spr", Counts(178, 31, 123), Counts(131, 25, 103)),
     **_both("cbf", "cbf", Counts(151, 29, 110), Counts(132, 22, 98)),

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from broker_service.tracing.process_gauges import SECOND, LoopLag, Ticker, processor_time, resident_memory
-from broker_service.tracing.trace import Recorder
-from broker_service.tracing.trace_writer import FLUSH_INTERVAL
+from broker_service.tracing.trace import FLUSH_INTERVAL, Recorder
 from record.log import Event
 from tests.broker_service.kept_trace import KeptTrace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_service.routing.options import MOST_PREPARED
-from broker_service.tracing.trace_writer import NullTrace
+from broker_service.tracing.trace import NullTrace
 from emulation.live_overlay import BrokerConfigs
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from broker_service.tracing.trace_writer import BUFFERED_RECORDS, FileTrace
+from broker_service.tracing.trace import BUFFERED_RECORDS, FileTrace
 from record.log import Event, TraceRecord
 
 
