@@ -70,7 +70,7 @@ def on_the_scale_of_shares(found: SeedEstimate) -> SeedEstimate:
     draws = scatter / variance
     shrunk = 1 + quantile**2 / draws
     middle = (found.mean + quantile**2 / (2 * draws)) / shrunk
-    half = quantile / shrunk * math.sqrt(variance + quantile**2 / (4 * draws**2))
+    half = quantile / shrunk * math.sqrt(variance + (quantile / (2 * draws)) ** 2)
     return _from_0_to_1(found.mean, middle - half, middle + half, found.seeds)
 
 

@@ -128,6 +128,7 @@ def test_the_interval_of_a_share_ends_at_0_and_1() -> None:
 @given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
 @example([0.0, 5e-324])
 @example([0.0, 1e-170])
+@example([0.0, 1.3703999758899821e-161])
 def test_a_share_lies_between_0_and_1_with_its_interval(values: list[float]) -> None:
     found = estimate_of_share(values)
     assert found is not None
