@@ -42,8 +42,12 @@ class Hosts:
 
 
 def read_hosts(file: Path, private: Path) -> Hosts:
-    """Raises `BadInputError` naming the file, the host and the variable."""
-    inventory = read_inventory(file, private)
+    """Reads an inventory with Ansible. Raises `BadInputError` naming the file, the host and the variable."""
+    return hosts_of(read_inventory(file, private), file)
+
+
+def hosts_of(inventory: Inventory, file: Path) -> Hosts:
+    """The hosts of an inventory that was read from a file. Raises `BadInputError` as `read_hosts` does."""
     members = tuple(_member(file, name, inventory.variables[name]) for name in inventory.hosts)
     addresses: dict[str, str] = {}
     for member in members:

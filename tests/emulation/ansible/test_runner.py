@@ -82,6 +82,7 @@ def test_a_play_that_is_cancelled(tmp_path: Path, playbook: str) -> None:
     assert not (tmp_path / "private").exists()
 
 
+@pytest.mark.proof
 def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible reports the failure of a play itself only once all hosts are done. No process of the play is left."""
     monkeypatch.setenv(MARK, str(tmp_path))
@@ -97,7 +98,7 @@ def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path, monk
     failures: list[TaskFailure] = []
     with pytest.raises(PlayCancelledError):
         play(
-            str(playbook), read_inventory(inventory, tmp_path / "private"), tmp_path / "private", {},
+            str(playbook), Inventory(inventory, ("fails", "works")), tmp_path / "private", {},
             on_failure=failures.append, cancelled=lambda: bool(failures),
         )  # fmt: skip
     assert [(failure.host, failure.task, failure.result["rc"]) for failure in failures] == [("fails", "part", 5)]
@@ -109,9 +110,10 @@ def inventory_with(file: Path, **directories: Path) -> Inventory:
     common = f"ansible_connection=local ansible_python_interpreter={sys.executable}"
     lines = [f"{name} {common} brokerlab_directory={directory}\n" for name, directory in directories.items()]
     file.write_text("".join(lines))
-    return read_inventory(file, file.with_name("private"))
+    return Inventory(file, tuple(directories))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("playbook", ["begin.yml", "prepare.yml"])
 def test_a_directory_that_cannot_be_written_is_a_mistake_in_the_inventory(tmp_path: Path, playbook: str) -> None:
     file = tmp_path / "hosts.ini"
@@ -124,6 +126,7 @@ def test_a_directory_that_cannot_be_written_is_a_mistake_in_the_inventory(tmp_pa
         assert re.search(message, str(caught.value))
 
 
+@pytest.mark.proof
 def test_a_missing_directory_is_made_and_nothing_is_left_in_it(tmp_path: Path) -> None:
     inventory = inventory_with(tmp_path / "hosts.ini", here=tmp_path / "not" / "there")
     with pytest.raises(PlayError, match="brokerlab's files") as caught:

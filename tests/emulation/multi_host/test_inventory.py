@@ -3,10 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
+from emulation.ansible import Inventory
 from emulation.host.room import Host
 from emulation.multi_host.check import Facts, common
-from emulation.multi_host.inventory import read_hosts
+from emulation.multi_host.inventory import hosts_of, read_hosts
 from record.errors import BadInputError, HostError
 from record.host_speed import LoopTimes
 
@@ -52,8 +54,11 @@ def test_hosts_are_read_in_their_order(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_an_inventory_is_named(tmp_path: Path, hosts: str, message: str) -> None:
+    """The inventory is read without Ansible, which takes longer than the test."""
+    file = write(tmp_path, hosts)
+    variables = yaml.safe_load(file.read_text())["all"]["hosts"]
     with pytest.raises(BadInputError, match=message):
-        read_hosts(write(tmp_path, hosts), tmp_path / "private")
+        hosts_of(Inventory(file, tuple(variables), variables), file)
 
 
 def facts(container: str = "", netem: str = "") -> Facts:
