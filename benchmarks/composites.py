@@ -27,8 +27,8 @@ from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Publication
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.notation import parse_advertisement, parse_composite, parse_subscription
-from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
 from emulation.host.reference_loops import Reference
 

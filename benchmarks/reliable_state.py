@@ -32,7 +32,7 @@ from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.config import Limits
 from broker_service.core.storage import BoundedStorage, FileStorage
 from broker_service.language import Operator, Predicate, Publication
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests

@@ -5,13 +5,8 @@ removed. Begin with `Router` and `Send`, `Deliver`; `CAPABILITIES` lists what fe
 """
 
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import conforms, matches
+from broker_service.language.content import conforms, decode_publication, encode_predicates, encode_publication, matches
 from broker_service.language.relations import covers, intersects
-from broker_service.language.wire import (
-    decode_publication,
-    encode_predicates,
-    encode_publication,
-)
 from broker_service.messages import (
     BrokerId,
     ClientId,

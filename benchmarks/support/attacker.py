@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from benchmarks.support.floods import FLOODS, Flood, HostileEnd
 from benchmarks.support.hostile_client import REQUESTS, attack_by_requests, read_all
 from broker_service.language import Operator, Predicate
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.links.frames import Hello, MessageFrame
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.bounds import MOST_TREES_NAMED

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation
 from broker_service.transport.channel import Call, dial
 from broker_service.transport.methods import SESSION

@@ -41,8 +41,8 @@ from broker_service.client_library.starts import NotAnnouncedError, Starts
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import decode_publication, encode_predicates, encode_publication
 from broker_service.language.model import shortened
-from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome, StreamPosition
 
 NOTIFICATIONS_WAITING = 100_000

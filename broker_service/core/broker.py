@@ -25,7 +25,7 @@ from broker_service.core.router_timers import Schedule
 from broker_service.core.storage import BoundedStorage
 from broker_service.core.surroundings import Surroundings
 from broker_service.language import Publication
-from broker_service.language.wire import decode_publication
+from broker_service.language.content import decode_publication
 from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
 from broker_service.messages import (
     BrokerId,

@@ -16,7 +16,7 @@ from broker_service.core.surroundings import Surroundings
 from broker_service.language import ContentError
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite
-from broker_service.language.wire import decode_advertisement, decode_subscription
+from broker_service.language.content import decode_advertisement, decode_subscription
 from broker_service.messages import ClientId, ClientRequest
 from broker_service.routing.interface import Action, Actions, RejectedError, RoutesComposites
 

@@ -12,7 +12,7 @@ import msgspec
 from broker_service.core.progress import Progress
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
-from broker_service.language.evaluation import conforms
+from broker_service.language.content import conforms
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,
     ACKNOWLEDGED_AT_ONCE,

@@ -34,8 +34,7 @@ from broker_service.detection.search import Search
 from broker_service.detection.standing import Standing
 from broker_service.language import Publication, Subscription, Value
 from broker_service.language.composite import Composite
-from broker_service.language.evaluation import matches
-from broker_service.language.wire import decode_publication
+from broker_service.language.content import decode_publication, matches
 
 _NOTHING: Mapping[str, Value] = MappingProxyType({})
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from broker_service.language import Value
 from broker_service.language.composite import Atomic, Variable, VariablePredicate, VariableType
 from broker_service.language.composite_subscription import binds, variable_predicates
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 
 Slot = int
 

@@ -1,10 +1,11 @@
-"""The content model. Its tests of publications are in `evaluation`, its relations in `relations`, its bytes in `wire`,
-its text in `notation`.
+"""The content model. Its tests of publications and its bytes are in `content`, its relations in `relations`, its text
+in `notation`.
 
 `notation` is not imported here: brokers never read text, and must not pay for loading the parser generator. Code
 that reads text imports `broker_service.language.notation`.
 """
 
+from broker_service.language.content import Publication
 from broker_service.language.model import (
     CLASS,
     Advertisement,
@@ -12,7 +13,6 @@ from broker_service.language.model import (
     Number,
     Operator,
     Predicate,
-    Publication,
     Subscription,
     Value,
     operator_named,

@@ -23,8 +23,8 @@ from broker_service.language.composite import (
     VariableType,
 )
 from broker_service.language.composite_subscription import MAX_PARTS, CompositeSubscription
+from broker_service.language.content import get_value, set_value
 from broker_service.language.model import ContentError, Predicate, operator_named, shortened
-from broker_service.language.wire import get_value, set_value
 
 _TYPES = {type.value: type for type in VariableType}
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate
-from broker_service.language.model import Advertisement, Predicate, Publication, Subscription, Value
+from broker_service.language.content import Publication
+from broker_service.language.model import Advertisement, Predicate, Subscription, Value
 
 _BARE_NAME = re.compile(r"[^\s\[\]{}(),'\"&|]+")
 

@@ -41,7 +41,6 @@ MAX_INTEGER_DIGITS = 1000
 """Decimal digits of an integer; protects the conversions to and from text, which are quadratic."""
 
 _INTEGER_LIMIT = 10**MAX_INTEGER_DIGITS
-_INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
 
 
 class ContentError(ValueError):
@@ -184,43 +183,6 @@ class Advertisement:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """The content of one publication."""
-
-    attributes: Mapping[str, Value]
-
-    def __post_init__(self) -> None:
-        attributes = self.attributes
-        if type(attributes.get(CLASS)) is not str:
-            raise _class_trouble(attributes)
-        if len(attributes) > MAX_ATTRIBUTES:
-            raise ContentError(f"{len(attributes)} attributes", f"a publication takes at most {MAX_ATTRIBUTES}")
-        # Every publication passes here, so the common valid cases are tested first and inline.
-        for name, value in attributes.items():
-            kind = type(value)
-            if not (
-                (kind is float and isfinite(value))  # type: ignore[arg-type]  # mypy does not narrow by `kind is`
-                or (kind is str and value.isascii())  # type: ignore[union-attr]
-                or (kind is int and _INT64_LOW <= value <= _INT64_HIGH)  # type: ignore[operator]
-            ):
-                check_value(name, value)
-            if not (type(name) is str and 0 < len(name) <= MAX_NAME_LENGTH and name.isascii()):
-                check_name(name)
-
-    @classmethod
-    def decoded(cls, attributes: Mapping[str, Value]) -> Publication:
-        """The publication of attributes that a message of protobuf had.
-
-        The constructor's checks of names and values are left out, because protobuf and its reader have made them.
-        """
-        if type(attributes.get(CLASS)) is not str:
-            raise _class_trouble(attributes)
-        publication = object.__new__(cls)
-        object.__setattr__(publication, "attributes", attributes)
-        return publication
-
-
 def check_name(name: str) -> None:
     """Raises `ContentError` unless this can be an attribute's name."""
     if type(name) is not str:
@@ -279,14 +241,6 @@ def _misfit(predicate: Predicate, fitting: frozenset[Operator]) -> ContentError:
         f"{_type_name(predicate.value)} {shortened(predicate.value)}",
         f"use one of: {words}",
     )
-
-
-def _class_trouble(attributes: Mapping[str, Value]) -> ContentError:
-    if CLASS in attributes:
-        return ContentError(
-            f"the attribute {CLASS!r} must be a string, not {shortened(attributes[CLASS])}", "put it in quotes"
-        )
-    return ContentError(f"a publication must carry the attribute {CLASS!r}", "add for example [class,'STOCK']")
 
 
 def _type_name(value: Value) -> str:

@@ -45,6 +45,7 @@ from broker_service.language.composite import (
     VariablePredicate,
     VariableType,
 )
+from broker_service.language.content import Publication
 from broker_service.language.formatting import (
     format_advertisement,
     format_composite,
@@ -57,7 +58,6 @@ from broker_service.language.model import (
     Advertisement,
     ContentError,
     Predicate,
-    Publication,
     Subscription,
     Value,
     check_name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 from broker_service.language.model import Number, Operator
 
 Condition = tuple[Operator, Number]

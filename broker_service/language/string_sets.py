@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 from broker_service.language.model import Operator
 
 Condition = tuple[Operator, str]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.language import Value
-from broker_service.language.evaluation import all_hold
+from broker_service.language.content import all_hold
 from broker_service.matching.bounds import UNBOUNDED, AttributeLimits, Conjunction
 from broker_service.matching.conditions import FAILS, HOLDS, UNKNOWN, Conditions
 

@@ -8,7 +8,7 @@
 3. Comparisons of intervals are exact for every published double (`bounds`). A publication with a number that is none
    (an integer beyond 2**53) may have its result verified one by one.
 
-Whatever path a publication's result takes, the meaning of a predicate is that of `language.evaluation`.
+Whatever path a publication's result takes, the meaning of a predicate is that of `language.content`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from broker_service.language import Predicate, Subscription, Value
-from broker_service.language.evaluation import all_hold
+from broker_service.language.content import all_hold
 from broker_service.matching.access import ALWAYS, Access, AccessStatistics, remaining_predicates
 from broker_service.matching.bounds import AttributeLimits
 from broker_service.matching.tuning import Tuning

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 from broker_service.language import Publication, Subscription, Value
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 
 K = TypeVar("K", bound=Hashable)
 

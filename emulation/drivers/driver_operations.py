@@ -13,8 +13,8 @@ import msgspec
 from broker_service.language import Publication, Value
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.records import recorded_predicate
-from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Operation
 from record.log import Event, PredicateRecord
 from scenario.workload.operations import OperationKind, PlannedOperation

@@ -30,9 +30,9 @@ import msgspec
 from broker_service.language import ContentError
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite
+from broker_service.language.content import decode_predicates, decode_publication
 from broker_service.language.formatting import format_composite
 from broker_service.language.records import predicate_record
-from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientRequest, Operation, Outcome
 from emulation.drivers.clients import Clients, Session, SessionEnd
 from emulation.drivers.driver_operations import ReadyOperation

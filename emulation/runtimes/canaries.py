@@ -20,7 +20,7 @@ from itertools import product
 from broker_service.client_library import client_session
 from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
 from emulation.live_overlay import ExpectedOverlay, UnsettledError
 from record.contract import CANARY

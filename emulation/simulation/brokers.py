@@ -16,7 +16,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
 from broker_service.core.gauges import Gauges
 from broker_service.language import Publication
-from broker_service.language.wire import decode_publication
+from broker_service.language.content import decode_publication
 from broker_service.links.on_demand import MeshPlace
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_service.language import Publication, Value
-from broker_service.language.wire import decode_publication, encode_publication
+from broker_service.language.content import decode_publication, encode_publication
 from emulation.drivers.driver_operations import ReadyContent, ready_content
 
 CONTENTS_KEPT: Final = 4_096

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from broker_service.language import Value
 from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate
 from broker_service.language.composite_subscription import binds, parts_of, relaxed
-from broker_service.language.evaluation import all_hold
+from broker_service.language.content import all_hold
 from broker_service.language.notation import parse_composite
 from scenario.workload.operations import PlannedOperation
 

@@ -8,7 +8,7 @@ import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from broker_service.language.formatting import format_composite
 from broker_service.language.records import predicate_record, recorded_predicate
 from record.time_units import SECOND

@@ -16,9 +16,8 @@ from typing import Generic, TypeVar
 from msgspec import UNSET
 
 from broker_service.language import CLASS, Operator, Predicate, Publication, Value
-from broker_service.language.evaluation import all_hold
+from broker_service.language.content import all_hold, encode_publication
 from broker_service.language.records import recorded_predicate
-from broker_service.language.wire import encode_publication
 from record.load import Amounts, Course, Distribution, Load, Popularity, PopularValue
 from record.time_units import SECOND
 from scenario.workload.detections import PublicationSample

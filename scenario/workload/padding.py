@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker_service.language import Operator, Predicate, Publication, Value
-from broker_service.language.wire import encode_publication
+from broker_service.language.content import encode_publication
 
 PADDING = "padding"
 """Name of the attribute that pads a publication to its size."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
 from broker_service.language import Operator, Predicate, Publication
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.links.frames import MessageFrame
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
 from broker_service.routing.interface import SetTimer

@@ -6,13 +6,13 @@ from functools import lru_cache
 
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.notation import (
     parse_advertisement,
     parse_composite,
     parse_publication,
     parse_subscription,
 )
-from broker_service.language.wire import encode_predicates, encode_publication
 
 _KEPT = 4096
 """Texts whose encoding is remembered: each case is run once for each protocol, with the same texts."""

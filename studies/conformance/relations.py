@@ -6,7 +6,7 @@ import time
 from typing import cast
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from broker_service.language.relations import covers, intersects, overlaps
 from studies.conformance.model import Relation
 from studies.conformance.operands import Operand, left_operand, right_operand

@@ -14,8 +14,8 @@ from broker_service.core.session import Session
 from broker_service.language import Predicate, Publication, Value
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation, Outcome
 from broker_service.routing.interface import TimerKey
 from record.log import Event, TraceRecord

@@ -130,7 +130,7 @@ TARGETS: Sequence[Target] = (
         "matching",
         (
             *_of("broker_service.matching", "index", "block", "bounds", "conditions", "access", "tree"),
-            *_of("broker_service.language", "evaluation", "relations", "number_sets", "string_sets"),
+            *_of("broker_service.language", "content", "relations", "number_sets", "string_sets"),
             f"{_ROUTING}.interface.matcher",
         ),
         (scenarios.LANGUAGE_CBF, scenarios.LANGUAGE_TID, *_ANY_ROUTING),

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from broker_service.language import Operator, Predicate
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 
 LARGEST = 1 << 31
 

@@ -12,8 +12,8 @@ from broker_service.core.broker import Broker
 from broker_service.language import Publication
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.cbf import messages as cbf
 from broker_service.routing.channelization import messages as channelization

@@ -15,7 +15,7 @@ import pytest
 
 from broker_service.language import ContentError, Publication
 from broker_service.language.composite_wire import decode_composite
-from broker_service.language.wire import decode_publication, encode_publication
+from broker_service.language.content import decode_publication, encode_publication
 from broker_service.links.frames import MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.routing.common.decoding import encode_header

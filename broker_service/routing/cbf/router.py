@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.content import encode_predicates
 from broker_service.language.formatting import format_subscription
-from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.cbf.advertising import Advertising, Declared
 from broker_service.routing.cbf.announcements import Announcements, AnnouncementTimer, Gathered, Single, ToldSums

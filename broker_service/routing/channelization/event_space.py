@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.language import Number, Predicate, Subscription, Value
-from broker_service.language.evaluation import holds
+from broker_service.language.content import holds
 from broker_service.language.model import Operator
 from broker_service.language.relations import overlaps
 

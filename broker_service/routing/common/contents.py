@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker_service.language import Predicate, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 
 
 def content_of(subscription: Subscription) -> bytes:

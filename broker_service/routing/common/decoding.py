@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
-from broker_service.language import Advertisement, ContentError, Subscription, wire
+from broker_service.language import Advertisement, ContentError, Subscription, content
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.interface import Actions, MalformedMessageError, Router
 
@@ -66,7 +66,7 @@ def header_decoder(kind: type[_Header] | UnionType, most_bytes: int = MOST_HEADE
 def decode_advertisement(body: bytes) -> Advertisement:
     """The advertisement in the body of a message."""
     try:
-        return wire.decode_advertisement(body)
+        return content.decode_advertisement(body)
     except ContentError as error:
         raise MalformedMessageError(str(error)) from None
 
@@ -74,6 +74,6 @@ def decode_advertisement(body: bytes) -> Advertisement:
 def decode_subscription(body: bytes) -> Subscription:
     """The subscription in the body of a message."""
     try:
-        return wire.decode_subscription(body)
+        return content.decode_subscription(body)
     except ContentError as error:
         raise MalformedMessageError(str(error)) from None

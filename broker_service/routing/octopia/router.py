@@ -38,8 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.content import encode_predicates
 from broker_service.language.relations import intersects
-from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import (
     DispatchingRouter,

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from broker_service.language import Operator, Predicate, Publication, Value
 from broker_service.language.composite_wire import decode_composite, encode_composite
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import KIND_WORDS, Message, StampedPublication
 from broker_service.routing.interface import CompositeUnit
 from broker_service.routing.program.lines import (

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET, convert
 
 from broker_service.language import Subscription
-from broker_service.language.wire import decode_predicates, decode_publication
+from broker_service.language.content import decode_predicates, decode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import (
     Action,

@@ -32,7 +32,7 @@ from fractions import Fraction
 from typing import Final
 
 from broker_service.language import Publication, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import DispatchingRouter, Receiver, decode_subscription
 from broker_service.routing.common.identifiers import split_id

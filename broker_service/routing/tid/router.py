@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StampedPublication
 from broker_service.routing.common.bounds import MOST_TREES
 from broker_service.routing.common.decoding import DispatchingRouter, encode_header, header_decoder

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from broker_service.language import Advertisement, Publication
 from broker_service.language.composite_subscription import CompositeSubscription
-from broker_service.language.evaluation import conforms
+from broker_service.language.content import conforms
 from scenario.sections.workload.file import FileWorkload
 from scenario.sections.workload.kind import MOST_SUBSCRIPTIONS
 from scenario.workload.file.advertised import PublishedContent

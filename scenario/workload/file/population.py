@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from broker_service.language import Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.sections.messages import Problem

@@ -15,7 +15,7 @@ from analysis.reading.log_events import ClientOperation, LogPosition
 from analysis.reading.publication_events import Published, decode_content
 from analysis.tables.deliveries import Right
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import conforms, matches
+from broker_service.language.content import conforms, matches
 from record.digests import encode_content
 from record.log import Event, PredicateRecord
 from record.time_units import SECOND

@@ -20,8 +20,8 @@ from broker_service.client_library.client_session import ClientSession, ConnectE
 from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ConstituentPublication, Operation, Outcome, StreamPosition
 from tests.broker_service.loopback import (
     QUOTES,

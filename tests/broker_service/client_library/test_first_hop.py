@@ -13,7 +13,7 @@ from broker_service.config import BrokerConfig
 from broker_service.core.broker import Broker
 from broker_service.core.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
 from broker_service.core.session import Session
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import (
     ACKNOWLEDGED_AT_ONCE,
     MOST_IN_DOUBT,

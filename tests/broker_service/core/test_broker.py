@@ -10,7 +10,7 @@ from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.core.broker import Broker
 from broker_service.core.session import DECLARED_OVERHEAD, Session
 from broker_service.language import Operator, Predicate, Publication
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid.messages import UnsubscribeHeader

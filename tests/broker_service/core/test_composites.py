@@ -14,8 +14,8 @@ from broker_service.generated.content_pb2 import Composite as WireComposite
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.composite_subscription import MAX_PARTS, CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_publication
 from broker_service.messages import ClientEvent, ConstituentPublication, Kind, Message, Operation, Outcome
 from record.log import Event
 from record.time_units import SECOND

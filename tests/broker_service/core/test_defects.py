@@ -9,7 +9,7 @@ import pytest
 
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.routing.interface import SetTimer
 from record.errors import BrokerDefectError

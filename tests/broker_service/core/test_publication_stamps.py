@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from broker_service.language import Operator, Predicate, Publication
-from broker_service.language.wire import encode_publication
+from broker_service.language.content import encode_publication
 from broker_service.messages import ClientRequest, Message, Operation
 from tests.broker_service.overlay import CoreOverlay
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from broker_service.language import Operator, Predicate, Publication, Subscription, Value
 from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate, VariableType
-from broker_service.language.evaluation import TESTS, matches
+from broker_service.language.content import TESTS, matches
 
 
 @dataclass(frozen=True)

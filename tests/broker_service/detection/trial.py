@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from broker_service.detection import Detection, DetectionLimits, Detector, Loss
 from broker_service.language import Publication, Subscription
 from broker_service.language.composite import Composite
-from broker_service.language.evaluation import matches
-from broker_service.language.wire import encode_publication
+from broker_service.language.content import encode_publication, matches
 from tests.broker_service.detection.naive import Published
 
 Found = tuple[str, frozenset[str]]

@@ -14,7 +14,7 @@ import pytest
 from broker_service.client_library.client import Session
 from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation, Outcome
 from broker_service.service.turns import SLICE_MESSAGES

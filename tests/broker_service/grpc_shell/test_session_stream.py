@@ -13,7 +13,7 @@ from broker_service.core.broker import Broker
 from broker_service.grpc_shell import session_stream
 from broker_service.grpc_shell.service import Service
 from broker_service.grpc_shell.session_stream import SessionStream
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.links.backlog import MOST_BYTES, MOST_WAITING
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import ClientRequest, Operation

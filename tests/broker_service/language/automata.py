@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from broker_service.language import Operator
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 
 Condition = tuple[Operator, str]
 Literal = tuple[Operator, str, bool]

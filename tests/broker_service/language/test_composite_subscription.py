@@ -18,7 +18,7 @@ from broker_service.language.composite_subscription import (
     parts_of,
     relaxed,
 )
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from broker_service.language.notation import format_composite, parse_composite
 from tests.broker_service.language.strategies import composites, small_patterns, unhurried
 

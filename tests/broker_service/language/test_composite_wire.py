@@ -14,8 +14,8 @@ from broker_service.language import ContentError
 from broker_service.language.composite import MAX_DEPTH, Composite
 from broker_service.language.composite_subscription import MAX_WITHIN, CompositeSubscription
 from broker_service.language.composite_wire import decode_composite, encode_composite
+from broker_service.language.content import decode_predicates
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import decode_predicates
 from tests.broker_service.language.strategies import composites, small_patterns, unhurried
 
 

@@ -222,7 +222,7 @@ def test_any_text_parses_or_is_refused(text: str) -> None:
 
 
 def test_brokers_do_not_load_the_parser_generator() -> None:
-    modules = "broker_service.language, broker_service.language.wire, broker_service.language.relations"
+    modules = "broker_service.language, broker_service.language.content, broker_service.language.relations"
     program = f"import sys, {modules}, broker_service.language.formatting; sys.exit('lark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Operator
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 from broker_service.language.number_sets import Condition, escapable, satisfiable
 from tests.broker_service.language.strategies import GRID, number_conditions, unhurried
 

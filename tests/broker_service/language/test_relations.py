@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription, Value
-from broker_service.language.evaluation import conforms, holds, matches
+from broker_service.language.content import conforms, holds, matches
 from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
 from broker_service.language.relations import covers, intersects, overlaps, satisfiable
 from tests.broker_service.language.strategies import GRID, small_advertisements, small_subscriptions, unhurried

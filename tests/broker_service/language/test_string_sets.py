@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Operator
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 from broker_service.language.model import MAX_PREDICATE_TEXT
 from broker_service.language.string_sets import Condition, escapable, satisfiable
 from tests.broker_service.language.automata import some_string

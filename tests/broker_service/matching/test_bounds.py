@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker_service.language import Number, Operator, Predicate, Value
-from broker_service.language.evaluation import all_hold
+from broker_service.language.content import all_hold
 from broker_service.matching.bounds import (
     UNBOUNDED,
     AttributeLimits,

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from broker_service.language import Operator, Predicate, Value
-from broker_service.language.evaluation import all_hold
+from broker_service.language.content import all_hold
 from broker_service.matching import Tuning
 from broker_service.matching.block import Block
 from broker_service.matching.bounds import AttributeLimits

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from broker_service.language import Publication, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import DispatchingRouter, decode_subscription, encode_header, header_decoder
 from broker_service.routing.interface import (

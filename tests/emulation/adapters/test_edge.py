@@ -14,7 +14,7 @@ import pytest
 from broker_service.config import BrokerConfig
 from broker_service.core.session import Session
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import UNSTATED_HOPS, ClientEvent, ClientRequest, Operation, Outcome
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.declaration import Protocol

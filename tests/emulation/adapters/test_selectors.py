@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from broker_service.config import BrokerConfig
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from emulation.adapters.selectors import properties_of, selector_for
 
 _NUMBER_OPERATORS = [

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from emulation.adapters.topics import filter_for, lets_through, topic_of, written
 
 _ATTRIBUTES = ("class", "symbol", "price")

@@ -14,7 +14,7 @@ import pytest
 
 from broker_service.client_library.client import Session
 from broker_service.client_library.client_requests import SessionLimits
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import ClientFrame, ClientRequest, Operation
 from broker_service.transport.channel import dial
 from broker_service.transport.methods import SESSION

@@ -11,8 +11,8 @@ from analysis.judging.language import parts_of
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite, encode_composite
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientRequest, Operation, Outcome
 from broker_service.tracing.trace import Recorder
 from emulation.drivers.clients import Clients, SessionEnd

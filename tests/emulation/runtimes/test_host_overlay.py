@@ -18,8 +18,8 @@ from broker_service.client_library.client_session import ClientSession
 from broker_service.config import Disturbance, Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
+from broker_service.language.content import encode_predicates
 from broker_service.language.model import Operator, Predicate
-from broker_service.language.wire import encode_predicates
 from broker_service.messages import ClientEvent, Operation, Outcome
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal

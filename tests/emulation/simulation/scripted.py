@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import Operation
 from record.time_units import SECOND
 from tests.broker_service.scripted import SCRIPTED, SCRIPTS, script

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_service.language import ContentError, Publication, Value
-from broker_service.language.wire import decode_publication, encode_publication
+from broker_service.language.content import decode_publication, encode_publication
 from emulation.drivers.driver_operations import ready_content
 from emulation.simulation import contents as module
 from emulation.simulation.contents import CONTENTS_KEPT, Contents

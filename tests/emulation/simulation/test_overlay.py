@@ -11,7 +11,7 @@ import pytest
 from broker_service.client_library.client_requests import TooLargeError
 from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
-from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
+from broker_service.language.content import decode_publication, encode_predicates, encode_publication
 from broker_service.links.frames import MessageFrame
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,

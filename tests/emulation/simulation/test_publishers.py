@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import Operation
 from emulation.live_overlay import UnsettledError
 from record.log import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 
-from broker_service.language import evaluation, relations, wire
+from broker_service.language import content, relations
 from broker_service.language.model import Operator
 from broker_service.matching import bounds, index
 from broker_service.matching.block import Block
@@ -30,9 +30,9 @@ def _interval(which: Operator, changed) -> None:
 
 def _test(which: Operator, changed) -> None:
     """Replaces the test of an operator, for all that evaluate predicates one by one."""
-    tests = {**evaluation.TESTS, which: changed}
-    constant(evaluation, "TESTS", tests)
-    constant(evaluation, "test_of", tests.__getitem__)
+    tests = {**content.TESTS, which: changed}
+    constant(content, "TESTS", tests)
+    constant(content, "test_of", tests.__getitem__)
 
 
 @AREA.row(_QUOTES, LOST)
@@ -156,7 +156,7 @@ def numbers_are_read_as_single_precision() -> None:
                 publication.attributes[name] = math.floor(value)
         return publication
 
-    around(wire, "decode_publication", decoded)
+    around(content, "decode_publication", decoded)
     around(Matcher, "match_decoded", _floored)
 
 
@@ -193,7 +193,7 @@ def subscriptions_with_several_predicates_intersect_nothing() -> None:
 def publications_conform_to_no_advertisement_now_and_then() -> None:
     skip = EveryNth(5)
     around(
-        evaluation,
+        content,
         "conforms",
         lambda original, publication, advertisement: not skip() and original(publication, advertisement),
     )

@@ -12,8 +12,7 @@ from broker_service.core import actions, composites
 from broker_service.core.composites import Composites, RoutedPart
 from broker_service.detection import Detector
 from broker_service.language.composite_subscription import CompositeSubscription
-from broker_service.language.evaluation import matches
-from broker_service.language.wire import decode_publication
+from broker_service.language.content import decode_publication, matches
 from broker_service.messages import ClientEvent, ClientId, Message, Outcome
 
 

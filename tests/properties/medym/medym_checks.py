@@ -12,9 +12,9 @@ from itertools import combinations
 
 import networkx as nx
 
+from broker_service.language.content import encode_publication
 from broker_service.language.formatting import format_subscription
 from broker_service.language.notation import parse_publication, parse_subscription
-from broker_service.language.wire import encode_publication
 from studies.conformance.model import BrokerFault, Case, ClientStep, Declaration
 from tests.properties import checks
 from tests.properties.checks import BrokenError, ended

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.evaluation import conforms, matches
+from broker_service.language.content import conforms, matches
 from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import intersects
 from record.time_units import SECOND

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.evaluation import conforms, matches
+from broker_service.language.content import conforms, encode_publication, matches
 from broker_service.language.records import recorded_predicate
-from broker_service.language.wire import encode_publication
 from scenario.model import Scenario
 from scenario.workload.generate import generate
 from scenario.workload.integers import IntegerPublishers

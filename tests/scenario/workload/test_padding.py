@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Publication, Value
-from broker_service.language.wire import encode_publication
+from broker_service.language.content import encode_publication
 from scenario.workload.padding import Padding, encoded_size
 
 CONTENTS = st.integers(0, 10**9).map(lambda value: {"class": "INTEGER", "value": value})

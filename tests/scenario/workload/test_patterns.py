@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication
-from broker_service.language.evaluation import conforms
+from broker_service.language.content import conforms
 from broker_service.language.records import recorded_predicate
 from scenario.model import Scenario
 from scenario.workload.generate import generate

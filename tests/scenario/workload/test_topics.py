@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.evaluation import conforms, matches
+from broker_service.language.content import conforms, matches
 from broker_service.language.records import recorded_predicate
 from record.time_units import SECOND
 from scenario.model import Scenario

@@ -13,8 +13,8 @@ from hashlib import blake2b
 import msgspec
 
 from broker_service.language import ContentError, Subscription
+from broker_service.language.content import decode_subscription
 from broker_service.language.relations import covers
-from broker_service.language.wire import decode_subscription
 from broker_service.routing.common.contents import content_of
 from broker_service.routing.interface import MalformedMessageError
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from broker_service.language import Advertisement, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription, encode_header
 from broker_service.routing.interface import MalformedMessageError, RouterContext, Send

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from broker_service.language import Advertisement, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.interface import MalformedMessageError, Send

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.judging.language import AdvertisementMatcher, Columns, Matcher, Value, matching
 from analysis.judging.language.conditions import present
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import conforms, matches
+from broker_service.language.content import conforms, matches
 from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
 from broker_service.matching import MatchIndex
 from studies.conformance.model import Relation

@@ -10,7 +10,7 @@ from analysis.judging.rights.declared import Declared
 from analysis.judging.rights.interests import Interests, interests_of
 from analysis.reading.lifetimes import lifetimes
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from record.digests import encode_content
 from record.log import Event
 from tests.analysis.history import OVERLAY

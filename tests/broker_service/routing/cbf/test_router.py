@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_service.language import Operator, Predicate
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.common.decoding import encode_header
 from record.log import Event

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.routing.cbf import table as table_module
 from broker_service.routing.cbf.sums import Entry
 from broker_service.routing.cbf.table import ForwardingTable, Found

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from broker_service.language.model import NUMBER_OPERATORS, STRING_OPERATORS
 from broker_service.routing.channelization import event_space as module
 from broker_service.routing.channelization.event_space import EventSpace, event_space

@@ -10,7 +10,7 @@ import pytest
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
 from broker_service.language import Operator, Predicate, Publication, Subscription
-from broker_service.language.wire import encode_publication
+from broker_service.language.content import encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.channelization.messages import ChannelHeader, LateInterest, Leg, encode_interest
 from broker_service.routing.channelization.options import ChannelizationOptions

@@ -10,8 +10,8 @@ from itertools import combinations, product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from broker_service.language.content import decode_publication, encode_publication
 from broker_service.language.notation import parse_publication, parse_subscription
-from broker_service.language.wire import decode_publication, encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.decoding import encode_header

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_service.language.content import encode_publication
 from broker_service.language.notation import parse_publication
-from broker_service.language.wire import encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.detours.messages import Detour, DetourControl, Seek, Ways

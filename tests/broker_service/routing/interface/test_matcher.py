@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from broker_service.language import ContentError, Publication, Subscription
-from broker_service.language.wire import decode_publication, encode_publication
+from broker_service.language.content import decode_publication, encode_publication
 from broker_service.matching import MatchIndex
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import MalformedMessageError

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.routing.medym.sums import EMPTY, SumChange, joint
 
 CONTENTS = [encode_predicates((Predicate("class", Operator.STRING_EQUAL, name),)) for name in "abcd"]

@@ -8,9 +8,9 @@ from unittest import mock
 
 import pytest
 
-from broker_service.language import Advertisement, Subscription, wire
+from broker_service.language import Advertisement, Subscription, content
+from broker_service.language.content import encode_predicates
 from broker_service.language.relations import intersects
-from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.octopia import router, tables
 from broker_service.routing.octopia.vector import encode_vector
@@ -127,7 +127,7 @@ def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
     with (
         mock.patch.object(router, "intersects", counting),
         mock.patch.object(tables, "intersects", counting),
-        mock.patch.object(wire, "decode_advertisement", lambda body: Advertisement(wire.decode_predicates(body))),
+        mock.patch.object(content, "decode_advertisement", lambda body: Advertisement(content.decode_predicates(body))),
     ):  # Each broker has an advertisement of its own, so that comparisons of two brokers are told apart.
         overlay = scot([], 2)
         overlay.attach("P", "a0")

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from broker_service.language import Advertisement, Subscription
-from broker_service.language.wire import decode_publication
+from broker_service.language.content import decode_publication
 from broker_service.links.flow import Flow
 from broker_service.messages import KIND_WORDS, Message
 from broker_service.routing import protocol_named, read_options

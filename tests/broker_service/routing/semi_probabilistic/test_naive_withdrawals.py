@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_service.language.content import decode_publication, encode_predicates
 from broker_service.language.notation import parse_subscription
-from broker_service.language.wire import decode_publication, encode_predicates
 from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.routing.semi_probabilistic.naive_withdrawals import NaiveSubscriptionTable
 from broker_service.routing.semi_probabilistic.subscriptions import Change, Pattern

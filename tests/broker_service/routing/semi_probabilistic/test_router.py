@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_service.language.content import decode_publication, encode_predicates, encode_publication
 from broker_service.language.notation import parse_publication, parse_subscription
-from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.recognition import BYTES_EACH

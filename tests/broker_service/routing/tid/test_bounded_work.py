@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker_service.language import Operator, Predicate
-from broker_service.language.wire import encode_predicates
+from broker_service.language.content import encode_predicates
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, MOST_TREES_NAMED
 from broker_service.routing.common.decoding import encode_header

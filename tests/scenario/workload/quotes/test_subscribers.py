@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from broker_service.language.relations import intersects
 from scenario.model import Scenario
 from scenario.workload.generate import generate

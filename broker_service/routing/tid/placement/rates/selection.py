@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from broker_service.language import Number, Operator, Subscription, Value, number_sets, string_sets
-from broker_service.language.evaluation import TESTS
+from broker_service.language.content import TESTS
 from broker_service.routing.tid.placement.rates.histograms import FrequentValues
 from broker_service.routing.tid.placement.rates.statistics import GUESSED_VALUES, Distribution, Statistics
 

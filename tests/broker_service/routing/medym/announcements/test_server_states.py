@@ -7,8 +7,8 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_service.language.content import encode_predicates
 from broker_service.language.notation import parse_subscription
-from broker_service.language.wire import encode_predicates
 from broker_service.routing.medym import MedymOptions
 from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
 from broker_service.routing.medym.locations.round_trips import RoundTripLocations

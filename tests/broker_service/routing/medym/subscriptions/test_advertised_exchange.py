@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from broker_service.language.content import encode_predicates
 from broker_service.language.model import MAX_PREDICATES
 from broker_service.language.notation import parse_advertisement, parse_subscription
-from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, MalformedMessageError, Send, SetTimer

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_service.language.content import encode_predicates
 from broker_service.language.notation import parse_advertisement, parse_subscription
-from broker_service.language.wire import encode_predicates
 from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
 from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
 from tests.broker_service.routing.medym.subscriptions.test_interests import sums

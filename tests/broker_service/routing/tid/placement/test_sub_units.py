@@ -8,8 +8,8 @@ import pytest
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
+from broker_service.language.content import encode_publication
 from broker_service.language.notation import parse_composite
-from broker_service.language.wire import encode_publication
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.identifiers import Home

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate, Publication, Subscription, Value
-from broker_service.language.evaluation import matches
+from broker_service.language.content import matches
 from broker_service.language.notation import parse_advertisement, parse_subscription
 from broker_service.routing.tid.placement.rates.selection import GUESSED_RANGE, Selection
 from broker_service.routing.tid.placement.rates.statistics import (

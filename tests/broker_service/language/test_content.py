@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from broker_service.generated.content_pb2 import Attribute, Content, Predicates, Value
 from broker_service.language import ContentError, Operator, Predicate, Publication, Subscription
-from broker_service.language.wire import (
+from broker_service.language.content import (
     decode_predicates,
     decode_publication,
     decode_subscription,
