@@ -15,10 +15,9 @@ import uvloop
 from grpc import aio
 
 from broker_service.grpc_shell.listening import bind
-from broker_service.transport.duplex import DueWrites, Duplex
+from broker_service.transport.duplex import DueWrites, Duplex, Stream
 from broker_service.transport.methods import LINK, UNIX
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
-from broker_service.transport.stream import Stream
 
 OWN, GRPCIO = "own", "grpcio"
 _LARGEST = 1 << 20

@@ -18,11 +18,12 @@ from broker_service.client_library.slow_reading import SlowReading
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport.channel import Call, dial
-from broker_service.transport.duplex import DueWrites, Duplex, StreamClosedError
+from broker_service.transport.duplex import DueWrites, Duplex, Stream, StreamClosedError
 from broker_service.transport.methods import SESSION
+from broker_service.transport.outgoing import FIRST_WINDOW
 from broker_service.transport.silence import SILENT_HEARTBEATS
 from broker_service.transport.status import RpcError, StatusCode
-from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW, Stream
+from broker_service.transport.stream import STREAM_WINDOW
 from broker_service.transport.wire import (
     MalformedFrameError,
     decode_broker_frame,

@@ -14,9 +14,8 @@ from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.grpc_shell.status import encode_status, status_of
 from broker_service.transport.methods import Method
-from broker_service.transport.server import Handler
+from broker_service.transport.server import Handler, unary
 from broker_service.transport.status import RpcError, StatusCode
-from broker_service.transport.unary import unary
 from record.service_time import Distribution, ServiceTime
 
 _SERVICE = "brokerlab.v1.BrokerControl"

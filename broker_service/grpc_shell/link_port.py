@@ -21,11 +21,10 @@ from broker_service.links.greeting import RefusedError
 from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError
 from broker_service.links.states import State
 from broker_service.transport.channel import dial
-from broker_service.transport.duplex import StreamClosedError
+from broker_service.transport.duplex import Stream, StreamClosedError
 from broker_service.transport.methods import LINK
 from broker_service.transport.server import ServedStream
 from broker_service.transport.status import RpcError
-from broker_service.transport.stream import Stream
 from broker_service.transport.wire import FRAME_OVERHEAD, MalformedFrameError
 
 _log = logging.getLogger(__name__)

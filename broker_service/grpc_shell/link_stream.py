@@ -15,9 +15,8 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.links.states import State
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.transport.duplex import Duplex, seconds_until
+from broker_service.transport.duplex import Duplex, Stream, seconds_until
 from broker_service.transport.precise_timer import PreciseTimer
-from broker_service.transport.stream import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
 
 _AT_ONCE = 64

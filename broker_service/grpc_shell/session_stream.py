@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from broker_service.config import Limits
 from broker_service.core.broker import Broker
 from broker_service.grpc_shell.service import Service
-from broker_service.links.arrivals import Arrivals
 from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
+from broker_service.links.frames import Arrivals
 from broker_service.messages import BrokerFrame, ClientRequest, Operation
 from broker_service.service.service_queue import Handler
 from broker_service.transport.connection import UNIX_PEER
-from broker_service.transport.duplex import Duplex, seconds_until
+from broker_service.transport.duplex import Duplex, Stream, seconds_until
 from broker_service.transport.status import RpcError, StatusCode
-from broker_service.transport.stream import Stream
 from broker_service.transport.wire import MalformedFrameError, decode_client_frame, encode_broker_frame
 
 BESIDE_BACKLOGS = 16

@@ -1,12 +1,18 @@
-"""The frames that two neighbours exchange over a link, as plain values; `transport.wire` encodes them."""
+"""The frames that two neighbours exchange over a link, as plain values, and the times at which frames arrived.
+
+`transport.wire` encodes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from broker_service.messages import BrokerId, Message
+
+Item = TypeVar("Item")
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,3 +51,25 @@ class MessageFrame(msgspec.Struct, frozen=True, gc=False):
 
 
 LinkFrame = Hello | MessageFrame
+
+
+class Arrivals:
+    """Arrivals of the frames of one stream of which something waits for service, in order, for the log."""
+
+    __slots__ = ("frames",)
+
+    def __init__(self) -> None:
+        self.frames: list[tuple[int, int]] = []
+        """Time of arrival, in nanoseconds, and number of items that wait, of each frame."""
+
+    def parts(self, items: Sequence[Item]) -> Iterator[tuple[int | None, Sequence[Item]]]:
+        """Divides items of several frames, or of a part of one, by the frames they came in. Yields the arrival of each
+        part, which is None where it is not known."""
+        begin, frames = 0, self.frames
+        while begin < len(items):
+            arrived, count = frames.pop(0) if frames else (None, len(items))
+            part = items[begin : begin + count]
+            if arrived is not None and len(part) < count:
+                frames.insert(0, (arrived, count - len(part)))
+            begin += len(part)
+            yield arrived, part

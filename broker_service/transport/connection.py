@@ -1,13 +1,13 @@
 """One HTTP/2 connection: its socket, its frames, and the windows of its streams.
 
 1. The library h2 keeps the state of the connection and its streams, and reads and writes all frames but two. Data and
-   window updates, which are nearly all frames, are handled by `frame_reader` and `stream`, because h2 takes nine
+   window updates, which are nearly all frames, are handled by `stream`, because h2 takes nine
    times as long for them. h2 gets data of streams that are not open, and the end of a stream without the data before.
 2. A stream sends no more than HTTP/2's windows and the socket's buffer have room for, and is notified of more room
-   (`stream`).
+   (`outgoing`).
 3. A connection whose other end breaks the rules of HTTP/2 is closed, and so is one whose other end does not read the
    answers that HTTP/2 demands (`_MOST_UNSENT`), or causes more work than it may (`allowance`).
-4. What came in is handled in turns (`frame_reader`).
+4. What came in is handled in turns (`stream`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 
 from broker_service.transport.allowance import MOST_STREAMS, Allowance
-from broker_service.transport.frame_reader import CONNECTION_WINDOW, LARGEST_FRAME, FrameReader
+from broker_service.transport.outgoing import FIRST_WINDOW, Outgoing
 from broker_service.transport.silence import SilenceWatch
 from broker_service.transport.status import RpcError, StatusCode
-from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW, Outgoing, RpcStream
+from broker_service.transport.stream import CONNECTION_WINDOW, LARGEST_FRAME, STREAM_WINDOW, FrameReader, RpcStream
 
 _MOST_HEADER_BYTES = 1 << 13
 """Bytes of all headers of a request or a response, once they are decoded."""
@@ -58,8 +58,9 @@ class Connection(FrameReader):
         `preface` is the number of bytes that come before the first frame.
         """
         self._http2 = http2 = H2Connection(configuration)
-        outgoing = Outgoing(http2, {}, Allowance())
-        super().__init__(preface, outgoing)
+        streams: dict[int, RpcStream] = {}
+        outgoing = Outgoing(http2, streams, Allowance())
+        super().__init__(preface, outgoing, streams)
         self.peer = ""
         """The address of the other end, for logs."""
         self._largest = largest

@@ -2,7 +2,7 @@
 
 Frames that came in are handled within the call that brought them, up to a bound (`_FRAMES_A_TURN`, `SLICE_TIME`) after
 which the event loop serves others before the next ones. Frames are written at the end of the callback in which they
-became due, as far as the stream has room, and paced (`links.pacing`): a callback that handles a frame may put many
+became due, as far as the stream has room, and paced (`links.session`): a callback that handles a frame may put many
 messages into the queues of several streams, and each stream writes once, when all of them are there. A task that wrote
 would cost the event loop a further turn for each frame.
 """
@@ -13,10 +13,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from broker_service.links.pacing import Pace
+from broker_service.links.session import Pace
 from broker_service.service.turns import SLICE_TIME
-from broker_service.transport.stream import Stream
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 
@@ -69,6 +69,36 @@ class DueWrites:
         for write in waiting:
             write()
         waiting.clear()
+
+
+class Stream(Protocol):
+    """A stream of messages in both directions, as its users see it."""
+
+    error: Exception | None
+    """Set when the stream cannot be used any more."""
+    ended: bool
+    """True when the other end will send nothing more."""
+    on_arrival: Callable[[], None]
+    """Called when a message, the end or an error has come."""
+    on_room: Callable[[], None]
+    """Called when further messages may be sent, after `send` has returned False."""
+    peer: str
+    """The other end's address, for logs."""
+    reads_on: bool
+    """Set by a user that has not read all messages yet, and will without being called."""
+
+    waiting: deque[bytes]
+    """Messages that have come. A user takes them from the left; one that does so outside of `on_arrival` calls
+    `note_taken` then."""
+
+    def note_taken(self) -> None:
+        """Lets the other end send more if no message waits any longer."""
+
+    def send(self, message: bytes, /) -> bool:
+        """Sends a message; a part that there is no room for follows later, and none may be sent before `on_room`.
+
+        Returns whether the next message may be sent now.
+        """
 
 
 class StreamClosedError(Exception):

@@ -6,10 +6,11 @@ import asyncio
 import functools
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from google.protobuf.message import DecodeError, Message
 from h2 import events
 from h2.config import H2Configuration
 from h2.errors import ErrorCodes
@@ -30,6 +31,8 @@ _REFUSED_STREAMS = 100
 
 _log = logging.getLogger(__name__)
 
+Request = TypeVar("Request", bound=Message)
+
 
 class ServedStream(RpcStream):
     """A stream that the other end has opened."""
@@ -46,6 +49,22 @@ class ServedStream(RpcStream):
 
 Handler = Callable[[ServedStream], Coroutine[Any, Any, None]]
 """Serves a stream. When it returns, the stream ends with OK; when it raises `RpcError`, with that status."""
+
+
+def unary(request: type[Request], method: Callable[[Request], Awaitable[Message]]) -> Handler:
+    """A handler that answers a request of this type with what the method returns; what it raises ends the call."""
+
+    async def serve(stream: ServedStream) -> None:
+        data = await stream.read()
+        if data is None:
+            raise RpcError(StatusCode.INVALID_ARGUMENT, "the call ended without a request")
+        try:
+            wanted = request.FromString(data)
+        except DecodeError:
+            raise RpcError(StatusCode.INVALID_ARGUMENT, f"not a {request.DESCRIPTOR.name}") from None
+        await stream.write((await method(wanted)).SerializeToString())
+
+    return serve
 
 
 class ServerLimits(NamedTuple):

@@ -1,7 +1,7 @@
-"""One end of a gRPC stream: messages are read in order, and written as far as the other end has room for them.
+"""The streams of a connection, and the frames that come in for them.
 
-The data of a connection's streams leave it by one `Outgoing`, within HTTP/2's windows and the room of the socket's
-buffer.
+A message of a stream is read in order, and written as far as the other end has room for it. Frames that come in are
+divided, handled in turns, and bounded in the work that they cause.
 """
 
 from __future__ import annotations
@@ -9,27 +9,36 @@ from __future__ import annotations
 import asyncio
 import functools
 import struct
+import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
-from h2 import events
-from h2.connection import H2Connection
-from h2.exceptions import ProtocolError
-from h2.settings import SettingCodes
+from h2.exceptions import FrameTooLargeError, ProtocolError
 
-from broker_service.transport.allowance import Allowance
-from broker_service.transport.frames import DATA, LARGEST_WINDOW, pack_header, window_update
+from broker_service.service.turns import SLICE_TIME
+from broker_service.transport.allowance import DATA_COST, LEAST_MESSAGE, MESSAGES_A_UNIT, TURN, cost_of
+from broker_service.transport.frames import (
+    DATA,
+    END_STREAM,
+    HEADER_BYTES,
+    INCREMENT_BYTES,
+    PADDED,
+    STREAM_BITS,
+    WINDOW_UPDATE,
+    end_of_data,
+    read_header,
+    read_increment,
+    unpadded,
+    window_update,
+)
 from broker_service.transport.length_prefix import PREFIX_BYTES, MessageSplitter, pack_prefix, read_prefix
+from broker_service.transport.outgoing import Outgoing
 from broker_service.transport.status import RpcError, StatusCode
 from record.callbacks import do_nothing
 
 STREAM_WINDOW = 1 << 20
 """Bytes that may be in flight on a stream before its reader takes them."""
-
-FIRST_WINDOW = (1 << 16) - 1
-"""Bytes that may be in flight, on a stream or a connection, before either end has said otherwise (RFC 9113, section
-6.9.2)."""
 
 _pack_headers: Final = struct.Struct(">HBBBLBI").pack
 """Makes the header of a frame (`pack_header`) and the prefix of the message that is all of its data (`pack_prefix`)."""
@@ -38,35 +47,11 @@ _ENLARGED_AFTER = 4
 """Part of the window, as its divisor, that is read before the other end's window is enlarged, because a frame for each
 message would be wasted."""
 
+CONNECTION_WINDOW = 1 << 30
+"""Bytes that may be in flight on all streams of a connection, so that one that is not read does not stop the others."""
 
-class Stream(Protocol):
-    """A stream of messages in both directions, as its users see it."""
-
-    error: Exception | None
-    """Set when the stream cannot be used any more."""
-    ended: bool
-    """True when the other end will send nothing more."""
-    on_arrival: Callable[[], None]
-    """Called when a message, the end or an error has come."""
-    on_room: Callable[[], None]
-    """Called when further messages may be sent, after `send` has returned False."""
-    peer: str
-    """The other end's address, for logs."""
-    reads_on: bool
-    """Set by a user that has not read all messages yet, and will without being called."""
-
-    waiting: deque[bytes]
-    """Messages that have come. A user takes them from the left; one that does so outside of `on_arrival` calls
-    `note_taken` then."""
-
-    def note_taken(self) -> None:
-        """Lets the other end send more if no message waits any longer."""
-
-    def send(self, message: bytes, /) -> bool:
-        """Sends a message; a part that there is no room for follows later, and none may be sent before `on_room`.
-
-        Returns whether the next message may be sent now.
-        """
+LARGEST_FRAME = 1 << 18
+"""Bytes; a frame is handled as a whole."""
 
 
 class RpcStream:
@@ -222,82 +207,161 @@ class RpcStream:
         self._outgoing.enlarge_window(self, size)
 
 
-class WindowExceededError(ProtocolError):
-    """The other end made a window larger than HTTP/2 permits."""
-
-
-class Outgoing:
-    """The data that leaves one connection, on all of its streams."""
-
-    def __init__(self, http2: H2Connection, streams: dict[int, RpcStream], allowance: Allowance) -> None:
-        """`streams` are the open ones, by HTTP/2's number; `allowance` grows with the data."""
-        self.transport: asyncio.Transport | None = None
-        """The socket, once the connection is made."""
-        self.paused = False
-        """True while the socket's buffer is full."""
-        self.blocked: dict[int, RpcStream] = {}
-        """Streams that had no room for all they wanted to send, in the order in which they are tried again."""
-        self.streams = streams
-        self.allowance = allowance
-        self.http2 = http2
-        self.window = FIRST_WINDOW
-        """Bytes that may be sent on all streams."""
-
-    def send(self, stream: RpcStream, data: bytes) -> int:
-        """Sends as much of the data on a stream as there is room for. Returns the number of bytes.
-
-        Raises `RpcError` when the stream has ended.
-        """
-        transport = self.transport
-        if stream.number not in self.streams or transport is None:
-            raise stream.error or RpcError(StatusCode.UNAVAILABLE, "the other end has ended the call")
-        size = 0 if self.paused else min(len(data), stream.window, self.window, self.http2.max_outbound_frame_size)
-        if size <= 0:
-            self.blocked[stream.number] = stream
-            return 0
-        stream.window -= size
-        self.window -= size
-        self.allowance.data += size
-        header = pack_header(size >> 8, size & 0xFF, DATA, 0, stream.number)
-        transport.write(header + (data if size == len(data) else data[:size]))
-        return size
-
-    def enlarge_window(self, stream: RpcStream, size: int) -> None:
-        """Lets the other end send this many further bytes on a stream."""
-        if stream.number in self.streams and self.transport is not None:
-            self.transport.write(window_update(stream.number, size))
-
-    def enlarge(self, number: int, increment: int) -> None:
-        """The other end enlarges the window of a stream, or of the connection for number 0."""
-        if not number:
-            self.window += increment
-            if self.window > LARGEST_WINDOW:
-                raise WindowExceededError("the window of the connection")
-            self.make_room()
-        elif (stream := self.streams.get(number)) is not None:
-            stream.window += increment
-            if stream.window > LARGEST_WINDOW:
-                raise WindowExceededError(f"the window of stream {number}")
-            self.blocked.pop(number, None)
-            stream.make_room()
-
-    def settings_changed(self, event: events.RemoteSettingsChanged) -> None:
-        """The other end changes the window that streams begin with, and that of all open ones by as much."""
-        changed = event.changed_settings.get(SettingCodes.INITIAL_WINDOW_SIZE)
-        if changed is not None:
-            for stream in self.streams.values():
-                stream.window += changed.new_value - (changed.original_value or 0)
-        self.make_room()
-
-    def make_room(self) -> None:
-        """Has streams send what there was no room for, each once and as long as there is room."""
-        blocked = self.blocked
-        for _ in range(len(blocked)):
-            if self.paused or self.window <= 0 or not blocked:
-                return
-            blocked.pop(next(iter(blocked))).make_room()
-
-
 def _resolve(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
+
+
+class FrameReader(asyncio.Protocol):
+    """The reading half of a connection.
+
+    What came in is handled in turns, between which the event loop serves others; the socket is not read meanwhile. Data
+    is handled here, and all frames but data and window updates by h2.
+    """
+
+    def __init__(self, preface: int, outgoing: Outgoing, streams: dict[int, RpcStream]) -> None:
+        """`preface` is the number of bytes that come before the first frame."""
+        self.streams = streams
+        """Open streams by HTTP/2's number."""
+        self.outgoing = outgoing
+        """Data of the streams that leaves, within windows that the other end enlarges."""
+        self._transport: asyncio.Transport | None = None
+        self._allowance = outgoing.allowance
+        self._left_alone = False
+        """True while the user of the connection wants nothing to be read."""
+        self._preface = preface
+        """Bytes of the preface that have not come."""
+        self._rest = b""
+        """Bytes that came in and are not handled."""
+        self._begin = 0
+        """The place in them up to which they are handled."""
+        self._next_turn: asyncio.Handle | None = None
+        """Set while frames wait for their next turn."""
+        self._unreturned = 0
+        """Bytes of data, of all streams, that came in since the last update of this end's window."""
+
+    def pause_reading(self) -> None:
+        """Leaves whatever comes in to the kernel, until `resume_reading`."""
+        self._left_alone = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Undoes `pause_reading`."""
+        self._left_alone = False
+        if self._transport is not None and self._next_turn is None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        self._rest = self._rest[self._begin :] + data if self._rest else data
+        self._begin = 0
+        if self._next_turn is not None:
+            return
+        try:
+            over = self._receive(self._rest)
+        except ProtocolError as error:
+            self._refused(error)
+            return
+        transport = self._transport
+        if over and transport is not None and not transport.is_closing():
+            transport.pause_reading()
+            self._next_turn = asyncio.get_running_loop().call_soon(self._take_turn)
+
+    def _stop_reading(self) -> None:
+        """Forgets what came in and is not handled."""
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+            self._next_turn = None
+        self._rest, self._begin = b"", 0
+
+    def _take_turn(self) -> None:
+        """Handles what waits, up to the end of a turn; the socket is not read again before all is handled."""
+        transport = self._transport
+        self._next_turn = None
+        try:
+            over = self._receive(self._rest)
+        except ProtocolError as error:
+            self._refused(error)
+            return
+        if transport is None or transport.is_closing():
+            return
+        if over:
+            self._next_turn = asyncio.get_running_loop().call_soon(self._take_turn)
+        elif not self._left_alone:
+            transport.resume_reading()
+
+    def _receive(self, data: bytes) -> bool:
+        """Handles complete frames, and returns whether a turn ended before all were. Raises `ProtocolError`."""
+        begin, left, ends, allowance = self._begin, TURN, 0, self._allowance
+        if self._preface:
+            begin += self._receive_preface(data)
+        while len(data) - begin >= HEADER_BYTES:
+            if left <= 0:
+                self._begin = begin
+                return True
+            high, low, kind, flags, number = read_header(data, begin)
+            length, number = high << 8 | low, number & STREAM_BITS
+            content = begin + HEADER_BYTES
+            end = content + length
+            if length > LARGEST_FRAME:
+                raise FrameTooLargeError(f"a frame of {length} bytes")
+            if end > len(data):
+                break
+            if kind != DATA or (stream := self.streams.get(number)) is None:
+                left -= self._receive_other(kind, length, number, data[begin:end])
+                begin = end
+                continue
+            frame, messages = data[content:end], 0
+            allowance.data += length
+            if not length:
+                allowance.spend(DATA_COST)
+            self._unreturned += length
+            if self._unreturned > CONNECTION_WINDOW // 2 and self._transport is not None:
+                self._transport.write(window_update(0, self._unreturned))
+                self._unreturned = 0
+            try:
+                messages = stream.receive(unpadded(frame) if flags & PADDED else frame, length)
+            except RpcError as error:
+                self._refuse(stream, error)
+            if (beyond := messages - length // LEAST_MESSAGE) > 0:
+                allowance.spend(beyond)
+            left -= DATA_COST + messages // MESSAGES_A_UNIT
+            if messages and end < len(data):
+                ends = ends or time.monotonic_ns() + SLICE_TIME
+                left = left if time.monotonic_ns() < ends else 0
+            if flags & END_STREAM:
+                self._receive_odd(end_of_data(number))
+            begin = end
+        self._rest, self._begin = data[begin:], 0
+        return False
+
+    def _receive_preface(self, data: bytes) -> int:
+        """Handles what has come of the preface; returns its length."""
+        size = min(self._preface, len(data))
+        self._preface -= size
+        self._receive_odd(data[:size])
+        return size
+
+    def _receive_other(self, kind: int, length: int, number: int, frame: bytes) -> int:
+        """Handles a frame that brings no data of an open stream. Returns its cost."""
+        cost = cost_of(kind, length, len(self.streams))
+        self._allowance.spend(cost)
+        if kind == WINDOW_UPDATE and length == INCREMENT_BYTES:
+            self.outgoing.enlarge(number, read_increment(frame, HEADER_BYTES))
+        else:
+            self._receive_odd(frame)
+        return cost
+
+    # Done by the connection
+
+    def _receive_odd(self, data: bytes) -> None:
+        """Has h2 handle a frame."""
+        raise NotImplementedError
+
+    def _refuse(self, stream: RpcStream, error: RpcError) -> None:
+        """Ends a stream whose data cannot be read."""
+        raise NotImplementedError
+
+    def _refused(self, error: ProtocolError) -> None:
+        """Closes the connection, because its other end has done what it may not."""
+        raise NotImplementedError

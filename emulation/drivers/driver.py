@@ -57,7 +57,7 @@ _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
 _TOGETHER = 250_000
 """Nanoseconds from one issue of operations to the next, because a timer costs more than an operation; those that come
-due meanwhile are late by that much at most. Streams pace their writes at far longer intervals (`links.pacing`)."""
+due meanwhile are late by that much at most. Streams pace their writes at far longer intervals (`links.session`)."""
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.links.pacing import BURST, FRAME_INTERVAL, Pace
+from broker_service.links.session import BURST, FRAME_INTERVAL, Pace
 from record.time_units import SECOND
 
 INTERVAL = round(FRAME_INTERVAL * SECOND)

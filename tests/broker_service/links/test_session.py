@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.greeting import Greeting, RefusedError
-from broker_service.links.pacing import FRAME_INTERVAL
 from broker_service.links.session import (
     ACKNOWLEDGE_AFTER,
+    FRAME_INTERVAL,
     MISSED_HEARTBEATS,
     LinkSession,
     LinkViolationError,

@@ -14,13 +14,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.support.floods import data_header, prefixed
-from broker_service.transport import frame_reader
+from broker_service.transport import stream as streams
 from broker_service.transport.channel import Call, ClientConnection
 from broker_service.transport.connection import _MOST_UNSENT
 from broker_service.transport.frames import HEADER_BYTES, LARGEST_WINDOW, end_of_data, window_update
 from broker_service.transport.methods import SESSION
+from broker_service.transport.outgoing import FIRST_WINDOW
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
-from broker_service.transport.stream import FIRST_WINDOW, STREAM_WINDOW
+from broker_service.transport.stream import STREAM_WINDOW
 
 LARGEST = 1000
 REQUEST = (
@@ -197,7 +198,7 @@ def test_all_streams_of_a_connection_share_its_window() -> None:
 
 def test_the_window_of_the_connection_is_enlarged_when_half_of_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     connection, socket, _, call = opened()
-    monkeypatch.setattr(frame_reader, "CONNECTION_WINDOW", 2 * LARGEST)
+    monkeypatch.setattr(streams, "CONNECTION_WINDOW", 2 * LARGEST)
     socket.take()
     message = prefixed(bytes(LARGEST - HEADER_BYTES))
     connection.data_received(data_header(call.number, len(message)) + message)

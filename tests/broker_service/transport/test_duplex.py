@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from broker_service.links.pacing import BURST, FRAME_INTERVAL
+from broker_service.links.session import BURST, FRAME_INTERVAL
 from broker_service.service.turns import SLICE_TIME
 from broker_service.transport import duplex
 from broker_service.transport.connection import UNIX_PEER
