@@ -116,12 +116,12 @@ def workers() -> int:
 
 def groups_of(tests: Sequence[pytest.Item]) -> dict[str, str]:
     """Group by test. Tests outside of all groups are left out; every worker finds the same."""
-    found = ((test.nodeid, _group_of(test) or _sharing_module(test)) for test in tests)
+    found = ((test.nodeid, _group_of(test) or sharing_module(test)) for test in tests)
     return {test: group for test, group in found if group is not None}
 
 
-def _sharing_module(test: pytest.Item) -> str | None:
-    """The module of a test that shares a fixture with other tests of its module."""
+def sharing_module(test: pytest.Item) -> str | None:
+    """The module of a test that uses a fixture of its module, which other tests of that may share; None of another."""
     known = getattr(test, "_fixtureinfo", None)
     used = known.name2fixturedefs.values() if known else ()
     return test.nodeid.split("::")[0] if any(fixtures[-1].scope == "module" for fixtures in used) else None

@@ -20,6 +20,8 @@ from typing import TypeVar
 
 import pytest
 
+from tests.placement import sharing_module
+
 T = TypeVar("T")
 
 IS_WHOLE = bool(os.environ.get("BROKERLAB_PROOF"))
@@ -47,7 +49,8 @@ _ROOM = "tests/properties/"
 def part() -> int:
     """Number, from 0, of the part of the proofs that `make test` runs.
 
-    Neighbours in a file are in different parts. `BROKERLAB_PART` chooses one; outside of a repository it is the first.
+    Neighbours in a file are in different parts, unless they share a fixture, which would be made in each of these.
+    `BROKERLAB_PART` chooses a part; outside of a repository it is the first.
     """
     if chosen := os.environ.get("BROKERLAB_PART"):
         return int(chosen) % PARTS
@@ -72,8 +75,13 @@ def left_out_of(tests: Iterable[pytest.Item], number: int) -> list[pytest.Item]:
     """The proofs of all other parts, and those of no part; tests come in the order of their files."""
     all_tests = list(tests)
     whole = [test for test in all_tests if test.get_closest_marker("whole") is not None]
-    shared = (test for test in all_tests if is_proof(test) and test not in whole)
-    return [*whole, *(test for place, test in enumerate(shared) if place % PARTS != number)]
+    places: dict[str, int] = {}
+    left_out = [*whole]
+    for test in all_tests:
+        if is_proof(test) and test not in whole:
+            place = places.setdefault(sharing_module(test) or test.nodeid, len(places))
+            left_out += [test] if place % PARTS != number else []
+    return left_out
 
 
 def drawn(defects: Iterable[T]) -> list[T]:

@@ -15,8 +15,12 @@ PROOFS = [f"proof/{number}" for number in range(PARTS + 1)]
 TESTS = ["here/a", "here/b", "here/c", *PROOFS]
 
 
-def item(name: str) -> Any:
-    return SimpleNamespace(name=name, nodeid=name, get_closest_marker=lambda asked: name.startswith(asked) or None)
+def item(name: str, *, scope: str = "function") -> Any:
+    """A test that uses one fixture of this scope."""
+    return SimpleNamespace(
+        name=name, nodeid=name, get_closest_marker=lambda asked: name.startswith(asked) or None,
+        _fixtureinfo=SimpleNamespace(name2fixturedefs={"made": [SimpleNamespace(scope=scope)]}),
+    )  # fmt: skip
 
 
 def config(*args: str, keyword: str = "", markexpr: str = "") -> Any:
@@ -30,6 +34,13 @@ def test_each_proof_is_in_one_part_and_all_other_tests_in_each() -> None:
     taken = [set(PROOFS) - names for names in left_out]
     assert taken == [{PROOFS[0], PROOFS[PARTS]}, *({name} for name in PROOFS[1:PARTS])]
     assert set().union(*left_out) == set(PROOFS)
+
+
+def test_proofs_that_share_a_fixture_are_in_one_part() -> None:
+    sharing = [item(f"proof/of/guests.py::{number}", scope="module") for number in range(PARTS)]
+    left_out = [left_out_of([item("proof/0"), *sharing, item("proof/1")], number) for number in range(PARTS)]
+    assert [sum(test in sharing for test in tests) for tests in left_out] == [PARTS, 0, *[PARTS] * (PARTS - 2)]
+    assert "proof/1" not in {test.name for test in left_out[2]}
 
 
 def test_proofs_of_minutes_are_in_no_part() -> None:

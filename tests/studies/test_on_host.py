@@ -51,7 +51,10 @@ def test_a_simulated_cell_from_request_to_attempt(tmp_path: Path) -> None:
     assert (tmp_path / "work" / "runs" / attempt.run / "summary.json").exists()
 
 
-@pytest.mark.parametrize(("reason", "code"), [("asked", ExitCode.INTERRUPTED), ("owner has ended", -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [("asked", ExitCode.INTERRUPTED), pytest.param("owner has ended", -signal.SIGKILL, marks=pytest.mark.proof)],
+)
 def test_it_ends_when_it_is_asked_or_its_campaign_has_ended(tmp_path: Path, reason: str, code: int) -> None:
     """It ends in order when it is asked, and at once when its campaign has ended, long before the hundred simulated
     hours."""

@@ -49,16 +49,11 @@ def test_ctrl_c_while_java_starts_ends_it(tmp_path: Path, monkeypatch: pytest.Mo
 _ONE_SESSION = """
 import signal, sys
 from pathlib import Path
-from record.errors import HostError
 from analysis.engines.spark_session import open_session
 
 def interrupted(signum, frame): ...
 signal.signal(signal.SIGINT, interrupted)
 scratch = Path(sys.argv[1])
-try:
-    with open_session("nonsense://master", scratch): ...
-except HostError as error:
-    print(error)
 with open_session("local[1]", scratch) as session:
     assert session.range(3).count() == 3
     assert len([*scratch.iterdir()]) == 1
@@ -72,6 +67,33 @@ def test_a_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _ONE_SESSION, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240
     )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "[]\n")
+
+
+_ONE_THAT_IS_REFUSED = """
+import sys
+from pathlib import Path
+from record.errors import HostError
+from analysis.engines.spark_session import open_session
+
+scratch = Path(sys.argv[1])
+try:
+    with open_session("nonsense://master", scratch): ...
+except HostError as error:
+    print(error)
+with open_session("local[1]", scratch) as session:
+    assert session.range(3).count() == 3
+print([*scratch.iterdir()])
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.spark
+def test_a_master_that_is_none_is_named_and_another_session_may_follow(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ONE_THAT_IS_REFUSED, str(tmp_path)],
+        capture_output=True, text=True, check=False, timeout=240,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     error, left = done.stdout.splitlines()
     assert "nonsense://master" in error

@@ -88,6 +88,7 @@ def logged(directory: Path, event: str, client: str) -> int:
     return sum((line["event"], line.get("client")) == (event, client) for line in lines)
 
 
+@pytest.mark.proof
 def test_programs_are_judged_at_their_site_and_named_when_they_fail(tmp_path: Path) -> None:
     elsewhere = "10.0.0.1:7000,10.0.0.2:7000,10.0.0.5:7000,10.0.0.6:7000,/run/brokerlab"
     programs = {

@@ -71,6 +71,7 @@ def test_clients_that_move_in_every_way_are_served_as_promised(tmp_path: Path) -
     assert not [check.detail for check in summary.audit if "berlin" in check.detail or "oslo" in check.detail]
 
 
+@pytest.mark.proof
 def test_a_client_that_does_not_subscribe_again_loses_what_the_others_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,6 +48,7 @@ seed: 1
 """
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("runtime", ["process"])
 def test_real_faults_that_do_not_happen_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime: str
