@@ -51,6 +51,7 @@ def run_script(clone: Path, **settings: str) -> tuple[int, str, list[str]]:
     return done.returncode, done.stdout + done.stderr, bad
 
 
+@pytest.mark.proof
 def test_the_script_passes_where_all_is_delivered(clone: Path) -> None:
     code, output, bad = run_script(clone)
     assert (code, bad) == (0, []), output

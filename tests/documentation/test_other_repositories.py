@@ -86,6 +86,7 @@ def cases(file: Path) -> list[str]:
     return [case.get("name", "") for case in Xml.parse(file).getroot().iter("testcase")]
 
 
+@pytest.mark.proof
 def test_scenarios_of_ones_own_are_simulated_and_shown(repository: Repository) -> None:
     repository.inputs = {"scenarios": "mine.yaml line-3", "requirement": "brokerlab-1-py3-none-any.whl"}
     codes, output = repository.run()

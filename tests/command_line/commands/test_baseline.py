@@ -122,7 +122,7 @@ def test_runs_of_other_plans_or_equal_seeds_are_not_saved_together(brokerlab, sa
 
 
 def test_a_run_whose_deliveries_were_violated_is_not_saved(brokerlab) -> None:
-    lossy = ("brokers.limits.link_queue=1", "topology.link.bandwidth=50kbit", "workload.publications.rate=400/s")
+    lossy = ("brokers.limits.link_queue=1", "topology.link.bandwidth=50kbit", "workload.publications.rate=60/s")
     assert brokerlab(*EMULATE, *(word for setting in lossy for word in ("--set", setting)))[0] == 1
     code, _, said = brokerlab("baseline", "save", "bad", str(next(Path("runs").iterdir())))
     assert (code, "save a run that is correct" in said) == (2, True)

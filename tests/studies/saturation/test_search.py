@@ -33,7 +33,7 @@ routing: {protocol: tid}
 workload:
   publications: {source: stocks, publishers: 4, placement: [B1], rate: 1/s}
   subscriptions: {subscribers: 4, placement: [B2, B4], selectivity: 10%}
-timeline: {join: 3s, run: 6s, drain: 2s}
+timeline: {join: 1s, run: 2s, drain: 1s}
 search:
   raise: workload.publications.rate
   from: 10/s
