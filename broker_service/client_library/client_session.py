@@ -1,6 +1,6 @@
 """The client's end of a session over gRPC: operations are queued without waiting, events arrive by callback.
 
-`client_requests` decides which requests travel; this module has the stream that carries them, and its reconnections.
+`client_requests` decides which requests travel, and has the stream that carries them; this module opens the streams.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import contextlib
 import logging
 import secrets
 import socket
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from broker_service.client_library.client_requests import ClientRequests, SessionLimits
-from broker_service.client_library.slow_reading import SlowReading
+from broker_service.client_library.client_requests import ClientRequests, RequestStream, SessionLimits
 from broker_service.links.backoff import BackOff
-from broker_service.messages import BrokerFrame, ClientEvent, ClientFrame, ClientId, ClientRequest, Operation, Welcome
+from broker_service.messages import ClientEvent, ClientFrame, ClientRequest, Welcome
 from broker_service.transport.channel import Call, dial
-from broker_service.transport.duplex import DueWrites, Duplex, Stream, StreamClosedError
+from broker_service.transport.duplex import DueWrites, StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.outgoing import FIRST_WINDOW
 from broker_service.transport.silence import SILENT_HEARTBEATS
@@ -26,18 +24,12 @@ from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import STREAM_WINDOW
 from broker_service.transport.wire import (
     MalformedFrameError,
-    decode_broker_frame,
-    encode_client_frames,
     encode_first_frame,
-    encode_processed,
 )
 from record.callbacks import do_nothing
 
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
-
-_FRAMES_AT_ONCE = 16
-"""Frames that are encoded together; further requests wait, because the broker may not read."""
 
 _DIAL_ATTEMPTS = 2
 """Longest back-offs that an attempt to connect over a network may take: the kernel repeats what gets no answer ever
@@ -85,13 +77,13 @@ class ClientSession:
         set before `open`."""
         self.numbered = False
         """True where the broker is to number notifications; to be set before `open`."""
-        self._processed = 0
-        """Number of the latest notification of this stream that was processed and is to be acknowledged; 0: none."""
         self._limits = limits or SessionLimits()
         self._due_writes = due_writes or DueWrites()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
+        self.submit = self._requests.submit
+        """Hands an operation over, as `ClientRequests.submit` does."""
         self._name = secrets.token_hex(_NAME_BYTES)
-        self._stream: _ClientStream | None = None
+        self._stream: RequestStream | None = None
         self._call: Call | None = None
         self._task: asyncio.Task[None] | None = None
         self._connected = asyncio.Event()
@@ -141,6 +133,8 @@ class ClientSession:
     def pause(self) -> None:
         """Sends nothing and takes nothing from now on, as a frozen process. The connection stays open."""
         self._paused = True
+        if self._stream is not None:
+            self._stream.paused = True
         if self._call is not None:
             self._call.pause_reading()
 
@@ -150,6 +144,7 @@ class ClientSession:
         if self._call is not None:
             self._call.resume_reading()
         if self._stream is not None:
+            self._stream.paused = False
             self._stream.wake()
 
     def crash(self) -> None:
@@ -187,57 +182,20 @@ class ClientSession:
             former._task.cancel()
             former._task = None
 
-    def submit(
-        self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
-    ) -> int:
-        """Hands an operation over; its answer carries the number returned. `published` is `ClientRequest.published`.
-
-        Raises `TooLargeError`, and for a publication `SessionFullError`; the operation is not sent then.
-        """
-        number = self._requests.submit(client, operation, id, body, published)
-        stream = self._stream
-        if stream is not None:
-            stream.wake()
-        return number
-
     def acknowledge(self, number: int) -> None:
         """Tells the broker that the notifications of this stream up to this number have been processed."""
         if self._stream is not None:
-            self._processed = number
+            self._stream.processed = number
             self._stream.wake()
 
-    def take(self) -> Sequence[bytes]:
-        """The next frames, for the stream."""
-        frames: list[bytes] = []
-        if self._paused:
-            return frames
-        if self._processed:
-            frames.append(encode_processed(self._processed))
-            self._processed = 0
-        while len(frames) < _FRAMES_AT_ONCE:
-            if requests := self._requests.take():
-                frames += encode_client_frames(requests, self._limits.message_bytes)
-            if len(requests) < self._limits.batch:
-                return frames
-        if self._stream is not None:
-            self._stream.wake()
-        return frames
-
-    def begin(self, welcome: Welcome) -> bytes:
+    def _begin(self, welcome: Welcome) -> bytes:
         """The broker has accepted the stream. Returns the first frame to send."""
         self.connections += 1
         self.announces_starts = welcome.announces_starts
         self._requests.begin(welcome)
-        self._processed = 0
         self._connected.set()
         self.on_up()
         return encode_first_frame(ClientFrame((), self._name, self.numbered))
-
-    def receive(self, frame: BrokerFrame) -> None:
-        """A further frame from the stream."""
-        self._requests.receive(frame)
-        if frame.acknowledged and self._requests.waiting and self._stream is not None:
-            self._stream.wake()
 
     # The stream
 
@@ -254,7 +212,7 @@ class ClientSession:
     async def _open_once(self) -> bool:
         """Serves one stream from its opening to its end. Returns whether none is to follow, because this end has closed
         the session or another one has taken it over."""
-        stream: _ClientStream | None = None
+        stream: RequestStream | None = None
         taken_over = False
         try:
             window = STREAM_WINDOW if self.reads is None else FIRST_WINDOW
@@ -262,7 +220,8 @@ class ClientSession:
                 call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME, self.make_socket, window)
             self._call = call
             call.expect_signs_of_life(SILENT_HEARTBEATS * self._limits.heartbeat)
-            stream = self._stream = _ClientStream(call, self, self._due_writes)
+            stream = self._stream = RequestStream(call, self._due_writes, self._requests, self._begin, self.reads)
+            stream.paused = self._paused
             await stream.run()
             self._problem = "the broker closed the session"
         except TimeoutError:
@@ -277,6 +236,7 @@ class ClientSession:
             if self._call is not None:
                 self._call.close()
             self._stream = self._call = None
+            self._requests.on_waiting = do_nothing
             if stream is not None and stream.begun:
                 self.on_down()
         if stream is not None and stream.closing:
@@ -284,48 +244,3 @@ class ClientSession:
         if stream is not None and stream.begun:
             _log.warning("session with %s broke: %s", self.address, self._problem)
         return taken_over  # another stream would take the clients back, and so on without end
-
-
-class _ClientStream(Duplex):
-    """One stream of a session."""
-
-    def __init__(self, stream: Stream, session: ClientSession, due_writes: DueWrites) -> None:
-        super().__init__(stream, due_writes)
-        self.closing = False
-        self.begun = False
-        """True once the broker's welcome has come."""
-        self._session = session
-        self._first: Sequence[bytes] = ()
-        self._reading: SlowReading | None = None if session.reads is None else SlowReading(session.reads)
-
-    def on_frame(self, data: bytes) -> bool:
-        frame, reading = decode_broker_frame(data), self._reading
-        if self.begun and reading is not None:
-            reading.take(frame, time.monotonic())
-            self._read_due(reading)
-        elif self.begun:
-            self._session.receive(frame)
-        elif frame.welcome is None:
-            raise MalformedFrameError("the first frame of a broker is no welcome")
-        else:
-            self._first = (self._session.begin(frame.welcome),)
-            self.begun = True
-            self.wake()
-        return reading is not None and reading.next_at is not None
-
-    async def ready(self) -> None:
-        """Reads what has come, one by one; nothing further is taken from the connection meanwhile."""
-        reading = self._reading
-        while reading is not None and (at := reading.next_at) is not None and self._stream.error is None:
-            await asyncio.sleep(max(0.0, at - time.monotonic()))
-            self._read_due(reading)
-
-    def _read_due(self, reading: SlowReading) -> None:
-        for part in reading.due(time.monotonic()):
-            self._session.receive(part)
-
-    def next_frames(self) -> Sequence[bytes]:
-        if not self.begun:
-            return ()
-        first, self._first = self._first, ()
-        return (*first, *self._session.take()) if first else self._session.take()
