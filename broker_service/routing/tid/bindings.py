@@ -67,10 +67,11 @@ class Bindings:
 
     def index(self, entry: SubscriptionRow) -> None:
         """Keeps in the matching index exactly the subscriptions that are bound to a tree rooted here."""
-        if entry.rooted and not entry.indexed:
+        matched = not entry.tids.keys().isdisjoint(self._subscriptions.rooted)
+        if matched and not entry.indexed:
             self._matching.add(entry, entry.subscription)
             entry.indexed = True
-        elif entry.indexed and not entry.rooted:
+        elif entry.indexed and not matched:
             self._matching.remove(entry)
             entry.indexed = False
 

@@ -70,7 +70,7 @@ from broker_service.routing.tid.reconciliation import (
     announced_by,
     is_void,
 )
-from broker_service.routing.tid.routes import Route, TreeId
+from broker_service.routing.tid.routes import Route, TreeId, shared_route
 from broker_service.routing.tid.tables import (
     AdvertisementRow,
     PublicationRoutingTable,
@@ -141,7 +141,8 @@ class TidRouter(DispatchingRouter, RoutesComposites):
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
         home, number = split_id(id)
-        entry = SubscriptionRow(id, body, home, number, client, True, _subscription=subscription)
+        name = sys.intern(id.rpartition(".")[0])
+        entry = SubscriptionRow(id, body, home, name, number, client, True, _subscription=subscription)
         self._subscriptions.add(entry)
         tids = [row.id for row in self._advertisements if self._bindings.intersects(row, subscription)]
         self._subscriptions.bind(entry, tids, None)
@@ -208,14 +209,18 @@ class TidRouter(DispatchingRouter, RoutesComposites):
             return []
         tids = {sys.intern(tid): is_void(tid, self._advertisements, self._incarnations) for tid in header.tids}
         known = self._subscriptions.get(message.id)
-        entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
+        if known is None:
+            name, client = sys.intern(message.id.rpartition(".")[0]), sys.intern(header.client)
+            entry = SubscriptionRow(message.id, message.body, home, name, number, client, False)
+        else:
+            entry = known
         if not self._advertisements.rooted.isdisjoint(tids):
             entry.decode()  # before anything changes, because the body may be malformed
         if len(entry.tids) + len(tids) > MOST_TREES and len(entry.tids.keys() | tids.keys()) > MOST_TREES:
             raise MalformedMessageError(f"a subscription that is bound to more than {MOST_TREES} trees")
         if known is None:
             self._subscriptions.add(entry)
-        route = Route(neighbour, message.hops)
+        route = shared_route(neighbour, message.hops)
         news = []
         for tid, void in tids.items():
             self._reconciliation.confirm(neighbour, Binding(entry.id, tid))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Set
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Final
 from weakref import WeakValueDictionary
+
+import msgspec
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
@@ -21,8 +23,7 @@ Group = tuple[int, ...]
 """Numbers of subscriptions of one client, at least one."""
 
 
-@dataclass(slots=True, eq=False)
-class AdvertisementRow:
+class AdvertisementRow(msgspec.Struct, eq=False, gc=False):
     """A row of the subscription routing table: an advertisement and the neighbour it came from."""
 
     id: TreeId
@@ -63,26 +64,28 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         """TIDs that were withdrawn lately."""
         self.rooted: set[TreeId] = set()
         """Trees that are rooted at this broker."""
-        self._by_root: dict[BrokerId, dict[TreeId, None]] = {}
+        self._roots: defaultdict[BrokerId, int] = defaultdict(int)
+        """Numbers of trees, by the broker that they are rooted at."""
 
     def add(self, row: AdvertisementRow) -> None:
+        if row.id not in self:
+            self._roots[row.root.broker] += 1
         self._rows[row.id] = row
         if row.last_hop is None:
             self.rooted.add(row.id)
         else:
             self.rooted.discard(row.id)
-        self._by_root.setdefault(row.root.broker, {})[row.id] = None
 
     def remove(self, id: TreeId) -> AdvertisementRow | None:
         row = self._rows.pop(id, None)
         if row is not None:
             self.rooted.discard(id)
-            _discard(self._by_root, row.root.broker, id)
+            _count_less(self._roots, row.root.broker)
         return row
 
     def rooted_at(self, broker: BrokerId) -> Collection[TreeId]:
         """The trees of one broker, of all its incarnations."""
-        return self._by_root.get(broker, {}).keys()
+        return [row.id for row in self if row.root.broker == broker] if broker in self._roots else ()
 
     def withdraw(self, tid: TreeId) -> AdvertisementRow | None:
         """Removes a row, and refuses its TID from now on."""
@@ -96,32 +99,26 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         return (len(row.body) + _NAME_BYTES * len(row.path) for row in self if row.last_hop is not None)
 
 
-@dataclass(slots=True, eq=False)
-class SubscriptionRow:
+class SubscriptionRow(msgspec.Struct, eq=False, gc=False):
     """A row of the publication routing table: `{subscription, [(TID, last hop)]}`."""
 
     id: str
     body: bytes
     home: Home
+    home_name: str
+    """`home` as `id` has it, one object for all rows of the process."""
     number: int
     client: str
     """The subscriber. A publication that matches several of its subscriptions makes one notification."""
     local: bool
     """True when the subscriber is a client of this very broker."""
-    tids: dict[TreeId, None] = field(default_factory=dict)
-    """The trees that the subscription is bound to, as far as this broker knows."""
-    rooted: dict[TreeId, None] = field(default_factory=dict)
-    """Trees of `tids` that are rooted at this broker."""
     routes: Routes = NO_ROUTES
     """Routes to the subscriber; empty when it is local."""
-    home_name: str = field(init=False)
-    """`home` as `id` has it."""
+    tids: Mapping[TreeId, object] = msgspec.field(default_factory=dict)
+    """Trees that the subscription is bound to, as far as this broker knows; unless it is local, those of its routes."""
     indexed: bool = False
     """True while the matching index of this broker has it."""
     _subscription: Subscription | None = None
-
-    def __post_init__(self) -> None:
-        self.home_name = self.id.rpartition(".")[0]
 
     @property
     def subscription(self) -> Subscription:
@@ -135,6 +132,59 @@ class SubscriptionRow:
         return self._subscription
 
 
+class BoundRows:
+    """Subscriptions bound to each tree at one broker, in the order in which they were bound.
+
+    There are as many bindings as trees times subscriptions, so that they take most of a broker's memory; a list for
+    each tree takes a third of that of a table. A subscription that leaves a tree stays in its list, until half of the
+    list has left. Its own row tells that it has.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[TreeId, list[SubscriptionRow]] = {}
+        """Rows bound to each tree, and those that have left it. One that has come back is at both places."""
+        self._left: dict[TreeId, int] = {}
+        """Places of each tree's list whose row has left since; trees without such places are missing."""
+        self._roots: defaultdict[BrokerId, int] = defaultdict(int)
+        """Numbers of these trees, by the broker that they are rooted at."""
+
+    def add(self, tids: Iterable[TreeId], row: SubscriptionRow) -> None:
+        """Adds a row to those of trees that its `tids` still lack."""
+        known = row.tids
+        for tid in tids:
+            if tid in known:
+                continue
+            rows = self._rows.get(tid)
+            if rows is None:
+                self._rows[tid] = [row]
+                self._roots[split_id(tid)[0].broker] += 1
+            else:
+                rows.append(row)
+
+    def discard(self, tids: Iterable[TreeId]) -> None:
+        """Notes that a row is bound to these trees no more; its `tids` must lack them already."""
+        for tid in tids:
+            rows, left = self._rows[tid], self._left.pop(tid, 0) + 1
+            if left == len(rows):
+                del self._rows[tid]
+                _count_less(self._roots, split_id(tid)[0].broker)
+            elif 2 * left > len(rows):
+                self._rows[tid] = list(_bound(tid, rows))
+            else:
+                self._left[tid] = left
+
+    def to(self, tid: TreeId) -> Collection[SubscriptionRow]:
+        """Rows that are bound to a tree."""
+        rows = self._rows.get(tid, ())
+        return _bound(tid, rows) if tid in self._left else tuple(rows)
+
+    def trees_of(self, broker: BrokerId) -> Collection[TreeId]:
+        """Trees rooted at one broker that rows are bound to."""
+        if broker not in self._roots:
+            return ()
+        return [tid for tid in self._rows if split_id(tid)[0].broker == broker]
+
+
 class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     """The PRT: one row a subscription, found by identifier, by home and number, and by TID."""
 
@@ -142,37 +192,41 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         """`rooted` are the trees that are rooted at this broker, a live view; the subscriptions of such a tree are
         unbound when it ends."""
         super().__init__()
-        self._rooted = rooted
+        self.rooted = rooted
         self.by_home: dict[str, dict[int, SubscriptionRow]] = {}
         """The subscriptions of each home that has any, by number."""
-        self._homes: dict[BrokerId, dict[str, None]] = {}
-        """Keys of `by_home`, by broker."""
-        self._by_tid: dict[TreeId, dict[str, SubscriptionRow]] = {}
-        self._trees: dict[BrokerId, dict[TreeId, None]] = {}
-        """Keys of `_by_tid`, by the root's broker."""
+        self._homes: defaultdict[BrokerId, int] = defaultdict(int)
+        """Numbers of homes that have any, by their broker."""
+        self._bound: BoundRows = BoundRows()
         self._shared: WeakValueDictionary[int, Routes] = WeakValueDictionary()
         """Routes that several rows share, by their digest."""
 
     def of_broker(self, broker: BrokerId) -> Iterator[SubscriptionRow]:
         """The subscriptions of all incarnations of one broker; rows may be removed meanwhile."""
-        for home in tuple(self._homes.get(broker, {})):
-            yield from tuple(self.by_home.get(home, {}).values())
+        if broker in self._homes:
+            begin = f"{broker}."
+            for home in [name for name in self.by_home if name.startswith(begin) and _broker_of(name) == broker]:
+                yield from tuple(self.by_home.get(home, {}).values())
 
     def trees_of(self, broker: BrokerId) -> Collection[TreeId]:
         """The TIDs of one broker's trees that subscriptions are bound to."""
-        return self._trees.get(broker, {}).keys()
+        return self._bound.trees_of(broker)
 
     def declared(self) -> Iterator[int]:
         """Bytes of each subscription of other brokers' clients."""
         return (len(entry.body) + _NAME_BYTES * len(entry.tids) for entry in self if not entry.local)
 
     def bound_to(self, tid: TreeId) -> Iterable[SubscriptionRow]:
-        return tuple(self._by_tid.get(tid, {}).values())
+        """The subscriptions that are bound to a tree, in the order in which they were bound."""
+        return self._bound.to(tid)
 
     def add(self, entry: SubscriptionRow) -> None:
         self._rows[entry.id] = entry
-        self.by_home.setdefault(entry.home_name, {})[entry.number] = entry
-        self._homes.setdefault(entry.home.broker, {})[entry.home_name] = None
+        of_home = self.by_home.get(entry.home_name)
+        if of_home is None:
+            of_home = self.by_home[entry.home_name] = {}
+            self._homes[entry.home.broker] += 1
+        of_home[entry.number] = entry
 
     def remove(self, entry: SubscriptionRow) -> None:
         self.unbind(entry, tuple(entry.tids))
@@ -181,35 +235,28 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         numbers.pop(entry.number, None)
         if not numbers:
             del self.by_home[entry.home_name]
-            _discard(self._homes, entry.home.broker, entry.home_name)
+            _count_less(self._homes, entry.home.broker)
 
     def bind(self, entry: SubscriptionRow, tids: Collection[TreeId], route: Route | None) -> None:
         """Binds a subscription to trees; `route` is how it came along them, None for a local one."""
-        for tid in tids:
-            entry.tids[tid] = None
-            if tid in self._rooted:
-                entry.rooted[tid] = None
-            bound = self._by_tid.get(tid)
-            if bound is None:
-                bound = self._by_tid[tid] = {}
-                self._trees.setdefault(split_id(tid)[0].broker, {})[tid] = None
-            bound[entry.id] = entry
-        if route is not None and tids:
+        self._bound.add(tids, entry)
+        if route is None:
+            entry.tids = dict.fromkeys((*entry.tids, *tids))
+        elif tids:
             entry.routes = self._share(entry.routes.along(tids, route))
+            entry.tids = entry.routes.by_tid
 
     def unbind(self, entry: SubscriptionRow, tids: Collection[TreeId]) -> None:
-        for tid in tids:
-            entry.tids.pop(tid, None)
-            entry.rooted.pop(tid, None)
-            entries = self._by_tid.get(tid)
-            if entries is not None:
-                entries.pop(entry.id, None)
-                if not entries:
-                    del self._by_tid[tid]
-                    _discard(self._trees, split_id(tid)[0].broker, tid)
-        routes = entry.routes.without(tids)
-        if routes is not entry.routes:
-            entry.routes = self._share(routes)
+        gone = [tid for tid in tids if tid in entry.tids]
+        if not gone:
+            return
+        if entry.local:
+            leaving = set(gone)
+            entry.tids = {tid: None for tid in entry.tids if tid not in leaving}
+        else:
+            entry.routes = self._share(entry.routes.without(gone))
+            entry.tids = entry.routes.by_tid
+        self._bound.discard(gone)
 
     def _share(self, routes: Routes) -> Routes:
         """The object that stands for routes equal to these. Different ones of one digest are not shared."""
@@ -217,9 +264,18 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         return shared if shared is routes or shared.by_tid == routes.by_tid else routes
 
 
-def _discard(sets: dict[BrokerId, dict[str, None]], broker: BrokerId, item: str) -> None:
-    items = sets.get(broker)
-    if items is not None:
-        items.pop(item, None)
-        if not items:
-            del sets[broker]
+def _broker_of(home: str) -> BrokerId:
+    return home.rpartition(".")[0]
+
+
+def _count_less(counts: dict[BrokerId, int], broker: BrokerId) -> None:
+    """Counts one thing of a broker less; a broker without any is not kept."""
+    counts[broker] -= 1
+    if not counts[broker]:
+        del counts[broker]
+
+
+def _bound(tid: TreeId, rows: Collection[SubscriptionRow]) -> Collection[SubscriptionRow]:
+    """Rows of a list that are bound to the tree; one that has come back counts where it came last."""
+    latest = dict.fromkeys(row for row in reversed(tuple(rows)) if tid in row.tids)
+    return tuple(reversed(latest))

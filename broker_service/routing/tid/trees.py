@@ -17,7 +17,7 @@ from broker_service.routing.tid.messages import Lost, advertise_message, decode_
 from broker_service.routing.tid.placement.exchange import Exchange
 from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.reconciliation import Announcement, KnownIncarnations, Tree, is_void
-from broker_service.routing.tid.routes import TreeId
+from broker_service.routing.tid.routes import TreeId, shared_path
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
 
 
@@ -70,7 +70,7 @@ class Trees:
         self._reconciliation.confirm(neighbour, Tree(message.id))
         if known is not None:
             return self._renew_path(known, neighbour, message, path)
-        entry = AdvertisementRow(message.id, message.body, neighbour, path, root)
+        entry = AdvertisementRow(message.id, message.body, neighbour, shared_path(path), root)
         self._advertisements.add(entry)
         onward = advertise_message(entry, self._home.broker, 1 + message.hops)
         return [
