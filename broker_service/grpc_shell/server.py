@@ -36,7 +36,7 @@ from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError, bind
 from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
-from broker_service.grpc_shell.session_stream import SessionStream
+from broker_service.grpc_shell.streams import SessionStream
 from broker_service.links.greeting import RefusedError
 from broker_service.links.session import LinkViolationError
 from broker_service.routing.failures import LONGEST_AT_THE_END, allow_calls

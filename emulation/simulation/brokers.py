@@ -1,7 +1,7 @@
 """A simulated broker: the core that the gRPC server drives in real time, driven in virtual time.
 
 The server's asyncio parts are replaced by calls in an event queue: `link_end` moves the frames of a link's session as
-`broker_service.grpc_shell.link_stream` does, and `server` stands for the broker's own work.
+`broker_service.grpc_shell.streams` does, and `server` stands for the broker's own work.
 """
 
 from __future__ import annotations

@@ -72,8 +72,8 @@ PUBLICATION: Sequence[Process] = (
     Process(
         "broker B1",
         (
-            Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_submit"),
-            Step(f"{_SHELL}.session_stream.SessionStream._handle", "calls the core when it is served"),
+            Step(f"{_SHELL}.streams.SessionStream.on_frame", "decodes the frame", "_submit"),
+            Step(f"{_SHELL}.streams.SessionStream._handle", "calls the core when it is served"),
             Step(f"{_SESSIONS}.handle", "takes the operations in order"),
             Step(f"{_SESSIONS}.publish", "checks it against the advertisements"),
             Step(f"{_TID}.router.TidRouter.publish", "calls the rules for publications"),
@@ -81,14 +81,14 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_ACTIONS}.perform", "carries out the router's actions"),
             Step(f"{_LINKS}.overlay_link.OverlayLink.put", "queues it for the neighbour", "on_waiting"),
             Step(f"{_LINKS}.session.LinkSession.next_frames", "fills frames, within the window", "take"),
-            Step(f"{_SHELL}.link_stream.LinkStream.next_frames", "encodes them", "encode_link_frame"),
+            Step(f"{_SHELL}.streams.LinkStream.next_frames", "encodes them", "encode_link_frame"),
         ),
         "gRPC stream over the emulated link: LinkFrame",
     ),
     Process(
         "broker B2",
         (
-            Step(f"{_SHELL}.link_stream.LinkStream.on_frame", "decodes the frame"),
+            Step(f"{_SHELL}.streams.LinkStream.on_frame", "decodes the frame"),
             Step(f"{_LINKS}.session.LinkSession.received", "checks it, reads the acknowledgement", "messages"),
             Step(f"{_LINKS}.session.LinkSession.handle", "calls the core when it is served"),
             Step(f"{_NEIGHBOURS}.receive", "counts it, and disturbs it on request"),
@@ -97,7 +97,7 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
             Step(f"{_ACTIONS}._deliver", "makes an event for each session", "ClientEvent"),
             Step("broker_service.core.session.Session.put", "queues the event", "on_waiting"),
-            Step(f"{_SHELL}.session_stream.SessionStream.next_frames", "fills a frame", "encode_broker_frame"),
+            Step(f"{_SHELL}.streams.SessionStream.next_frames", "fills a frame", "encode_broker_frame"),
         ),
         "gRPC stream of the client: BrokerFrame",
     ),

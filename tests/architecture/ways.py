@@ -234,7 +234,7 @@ def _both(name: str, protocol: str, subscription: Counts, publication: Counts) -
 
 
 WAYS: Mapping[str, BoundedWay] = {
-    "publication": BoundedWay(published, Counts(105, 22, 70)),
+    "publication": BoundedWay(published, Counts(105, 21, 70)),
     **_both("tid", "tid-fixed", Counts(184, 39, 135), Counts(101, 22, 80)),
     **_both("octopia", "octopia-spr", Counts(178, 30, 123), Counts(131, 24, 103)),
     **_both("cbf", "cbf", Counts(151, 28, 110), Counts(132, 21, 98)),

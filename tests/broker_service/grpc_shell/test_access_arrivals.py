@@ -10,7 +10,7 @@ import pytest
 from broker_service.config import BrokerConfig, Limits
 from broker_service.core.broker import Broker
 from broker_service.grpc_shell.service import Service
-from broker_service.grpc_shell.session_stream import SessionStream
+from broker_service.grpc_shell.streams import SessionStream
 from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation
 from broker_service.service.service_queue import ServiceQueue, single_messages

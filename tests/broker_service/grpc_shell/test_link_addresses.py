@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_service.grpc_shell.link_port import _comes_from
+from broker_service.grpc_shell.link_ports import _comes_from
 
 
 @pytest.mark.parametrize(

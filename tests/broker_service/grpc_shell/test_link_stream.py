@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from broker_service.config import Limits
-from broker_service.grpc_shell import link_stream
-from broker_service.grpc_shell.link_stream import LinkStream
+from broker_service.grpc_shell import streams
 from broker_service.grpc_shell.service import Service
+from broker_service.grpc_shell.streams import LinkStream
 from broker_service.links.backlog import MOST_WAITING
 from broker_service.links.frames import Hello, MessageFrame
 from broker_service.links.overlay_link import OverlayLink
@@ -85,8 +85,8 @@ def frames(kind: Kind, items: int = ITEMS) -> list[bytes]:
 async def test_control_messages_wait_for_the_backlog_that_they_lead_to(
     items: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_stream, "LOOK_AFTER", 0)
-    monkeypatch.setattr(link_stream, "LOOKS", 1_000_000)
+    monkeypatch.setattr(streams, "LOOK_AFTER", 0)
+    monkeypatch.setattr(streams, "LOOKS", 1_000_000)
     relay = Relay()
     async with neighbour_of(relay) as stream:
         stream.waiting += frames(Kind.CONTROL, items)
@@ -102,7 +102,7 @@ async def test_control_messages_wait_for_the_backlog_that_they_lead_to(
 
 
 async def test_they_wait_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_stream, "LOOK_AFTER", 0)
+    monkeypatch.setattr(streams, "LOOK_AFTER", 0)
     relay = Relay()
     async with neighbour_of(relay) as stream:
         stream.waiting += frames(Kind.CONTROL)
@@ -115,7 +115,7 @@ async def test_they_wait_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> N
 async def test_publications_wait_for_nothing_and_no_message_for_a_link_that_is_down(
     kind: Kind, up: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_stream, "LOOKS", 1_000_000)
+    monkeypatch.setattr(streams, "LOOKS", 1_000_000)
     relay = Relay()
     for _ in range(2 * MOST_WAITING):
         relay.behind.put(Message(Kind.CONTROL, "m"))

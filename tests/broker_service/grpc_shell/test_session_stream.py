@@ -10,9 +10,9 @@ import pytest
 
 from broker_service.config import Limits
 from broker_service.core.broker import Broker
-from broker_service.grpc_shell import session_stream
+from broker_service.grpc_shell import streams
 from broker_service.grpc_shell.service import Service
-from broker_service.grpc_shell.session_stream import SessionStream
+from broker_service.grpc_shell.streams import SessionStream
 from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.links.backlog import MOST_BYTES, MOST_WAITING
 from broker_service.links.overlay_link import OverlayLink
@@ -62,8 +62,8 @@ async def test_requests_that_are_passed_on_wait_for_the_backlog_that_they_lead_t
     more: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Long ones wait for a backlog of few messages."""
-    monkeypatch.setattr(session_stream, "LOOK_AFTER", 0)
-    monkeypatch.setattr(session_stream, "LOOKS", 1_000_000)
+    monkeypatch.setattr(streams, "LOOK_AFTER", 0)
+    monkeypatch.setattr(streams, "LOOKS", 1_000_000)
     broker = attacked("tid-fixed", 0).broker
     body = encode_predicates(QUOTES.predicates * (1 + more))
     most = min(MOST_WAITING, MOST_BYTES // len(body))
@@ -81,7 +81,7 @@ async def test_requests_that_are_passed_on_wait_for_the_backlog_that_they_lead_t
 
 
 async def test_they_wait_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_stream, "LOOK_AFTER", 0)
+    monkeypatch.setattr(streams, "LOOK_AFTER", 0)
     broker = attacked("tid-fixed", 0).broker
     async with client_of(broker) as stream:
         stream.waiting += frames(Operation.ADVERTISE, 4, encode_predicates(QUOTES.predicates))
