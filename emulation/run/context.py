@@ -32,6 +32,12 @@ EMULATOR_LOG = "emulator.log"
 """The file of the emulator's own log."""
 
 
+def times_objects_settled() -> int:
+    """The number of garbage collections so far whose survivors became old, so that only a full one looks at them."""
+    collections: list[int] = [generation["collections"] for generation in gc.get_stats()]
+    return sum(collections[1:])
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
     """The run in progress, on whatever its brokers run."""
@@ -70,10 +76,15 @@ class RunContext:
             record.interrupted = True
         self.keep_manifest()
 
-    def free_memory(self) -> None:
+    def free_memory(self, settled: int) -> None:
         """Frees what a variant leaves that has ended. A simulated network refers to itself, so that the networks of all
-        variants would fill the memory one by one."""
-        gc.collect()
+        variants would fill the memory one by one.
+
+        `settled` is the number that `times_objects_settled` gave before the variant. If it is still that, the network
+        is among the young objects. To look through all others as well takes a tenth of a second, which is longer than
+        many a small variant.
+        """
+        gc.collect(1 if times_objects_settled() == settled else 2)
 
     def keep_manifest(self) -> None:
         """Writes the manifest as it is now. Raises `OSError`."""

@@ -10,7 +10,7 @@ from emulation.fidelity import Measurements
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.planning.variant_record import new_variant
-from emulation.run.context import RunContext
+from emulation.run.context import RunContext, times_objects_settled
 from emulation.run.deployment import Deployment
 from emulation.run.directory import OverlayFiles
 from emulation.run.interrupt import Interrupted
@@ -51,6 +51,7 @@ def run_variants(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> 
     """Runs variants until all are done or the user interrupts."""
     measurements: list[Measurements] = []
     for number, turn in enumerate(turns):
+        settled = times_objects_settled()
         try:
             _run(context, turn, deploy, measurements)
         except BrokerDefectError as defect:
@@ -70,7 +71,7 @@ def run_variants(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> 
             context.cut_short(number + 1)
             context.announce("interrupted: the variant that ran was already ending, and is whole")
             break
-        context.free_memory()
+        context.free_memory(settled)
     return measurements
 
 

@@ -233,7 +233,7 @@ class _Unwritten(RunContext):
     def state_work(self, plan: VariantPlan, record: VariantRecord) -> None:
         """The work is not stated: that takes as long as a tenth of the run's events."""
 
-    def free_memory(self) -> None:
+    def free_memory(self, settled: int) -> None:
         """The network is freed by the next collection that is due, with those of other runs, because it is small."""
 
     def keep_manifest(self) -> None:

@@ -64,14 +64,23 @@ def without_automatic_collections() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.mark.parametrize("meanwhile", [None, 0, 1, 2], ids=lambda generation: f"collected-{generation}")
 @pytest.mark.usefixtures("without_automatic_collections")
-def test_nothing_is_left_of_a_variant_when_the_next_one_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_of_a_variant_when_the_next_one_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: int | None
+) -> None:
+    """Nor when garbage of this generation and of younger ones is collected while a variant runs."""
     plan = quickstart()
     executed: list[str] = []
     deployed: list[weakref.ref[DeploymentInACircle]] = []
 
     def variant_run(context: RunContext, variant: VariantPlan, *_: object) -> SimpleNamespace:
-        return SimpleNamespace(execute=lambda: executed.append(variant.name))
+        def execute() -> None:
+            executed.append(variant.name)
+            if meanwhile is not None:
+                gc.collect(meanwhile)
+
+        return SimpleNamespace(execute=execute)
 
     def deploy(_: VariantPlan, __: Measurements) -> AbstractContextManager[Deployment]:
         assert not any(former() for former in deployed)
