@@ -1,18 +1,22 @@
-"""Execution of a router's actions: messages to links, notifications to client sessions, timers, stable storage."""
+"""Execution of a router's actions: messages to links, notifications to client sessions, timers, stable storage.
+
+The messages of neighbours, which most actions answer, are handed to the router here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import msgspec
 
 from broker_service.core.composites import INTERNAL, Composites, UnitDetection
 from broker_service.core.contract import ContractError, objection
+from broker_service.core.disturber import Disturber
 from broker_service.core.far_messages import FarMessages
-from broker_service.core.publisher_gate import PublisherGate
+from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.router_timers import RouterTimers
-from broker_service.core.session import Client, Session
+from broker_service.core.session import Client, PublisherGate, Session
 from broker_service.core.storage import BoundedStorage
 from broker_service.core.surroundings import Surroundings, lost_detection
 from broker_service.links.overlay_link import OverlayLink
@@ -30,6 +34,8 @@ from broker_service.routing.interface import (
     Detect,
     Erase,
     HoldPublishers,
+    MalformedMessageError,
+    NoRoomError,
     Notify,
     Recall,
     RecallsMessages,
@@ -54,9 +60,16 @@ _STARTED: Final = Outcome.STARTED
 _DETECTION_WORD: Final = Kind.DETECTION.word
 _COMPOSE_WORD: Final = Kind.COMPOSE.word
 
+_DECLARING: Final = frozenset({Kind.ADVERTISE, Kind.SUBSCRIBE, Kind.COMPOSE})
+"""Kinds of messages that add to a router's tables, whatever the protocol."""
+
 
 class ActionExecutor:
-    """Carries out the actions of one router on its broker's links, clients, timers, stable storage and publishers."""
+    """Hands neighbours' messages to one router, and carries out its actions on its broker's links, clients, timers,
+    stable storage and publishers.
+
+    Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails.
+    """
 
     def __init__(
         self,
@@ -64,6 +77,7 @@ class ActionExecutor:
         router: Router,
         links: Mapping[BrokerId, OverlayLink],
         storage: BoundedStorage,
+        account: NeighboursAccount,
     ) -> None:
         self.router = router
         self.clients: dict[ClientId, Client] = {}
@@ -73,6 +87,11 @@ class ActionExecutor:
         self.composites = Composites(surroundings)
         self.delivered = 0
         """Notifications put into sessions."""
+        self.disturber = Disturber(surroundings, links, self._route)
+        self._surroundings = surroundings
+        self._clock = surroundings.clock
+        self._stopwatch = surroundings.stopwatch
+        self._account = account
         self._links = links
         self._far_messages = surroundings.far_messages
         self._departing = surroundings.far_messages.departing
@@ -100,6 +119,45 @@ class ActionExecutor:
             action: performer for action, performer in performers.items() if capability_for(action) in declared
         }
         """Performers of the actions that the router may return, but for `Send` and `Deliver`, which most are."""
+
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None) -> None:
+        """Handles messages from a link, in order, but for what a disturbance makes of them.
+
+        `arrived` is the time at which they came, in nanoseconds; None: now.
+        """
+        self._links[neighbour].received += len(messages)
+        if self.disturber.active:
+            messages = self.disturber.admitted(neighbour, messages, arrived)
+        self._route(neighbour, messages, arrived)
+
+    def _route(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None) -> None:
+        """Has the router handle messages of a neighbour. A malformed message is dropped and counted.
+
+        Each is recorded with the times at which it arrived and had its turn, and with the time that the router took.
+        """
+        clock, stopwatch, comparisons = self._clock, self._stopwatch, self._comparisons
+        far_messages = self._far_messages
+        arriving = far_messages.arriving
+        for message in messages:
+            came, began = clock(), stopwatch()
+            try:
+                if message.hops > arriving:
+                    message = far_messages.arrived(message)  # noqa: PLW2901 - its way is not for the router
+                if message.kind in _DECLARING:
+                    self._account.require_room(len(message.body) + len(message.header))
+                actions = self.router.receive(neighbour, message)
+                took = stopwatch() - began - comparisons.decoding
+                self._recorder.received(message, came, took, neighbour, arrived=arrived)
+                self.perform(actions)
+            except MalformedMessageError as error:
+                comparisons.discard()
+                self._recorder.received(message, came, None, neighbour, arrived=arrived)
+                reason = str(error) if isinstance(error, NoRoomError) else f"malformed: {error}"
+                self._surroundings.report_dropped(message, reason)
+            except FAILURES as error:
+                occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
+                raise self._defects.report(error, occasion, "receive") from error
+        far_messages.handled = None
 
     def perform(self, actions: Actions) -> None:
         """Performs actions, and logs the router's comparisons, which is not part of its work."""

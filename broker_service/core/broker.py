@@ -2,8 +2,8 @@
 
 A publication passes through these calls: `ClientSessions.handle` takes it from a client's session, checks it against
 that client's advertisements and asks the router; `ActionExecutor.perform` puts it into the output queues of links
-(`OverlayLink.take` hands it to the shell) or into client sessions (`Session.take`); `Neighbours.receive` takes it from
-a neighbour. The gRPC server drives a broker in real time, the simulator drives the same object in virtual time.
+(`OverlayLink.take` hands it to the shell) or into client sessions (`Session.take`); `ActionExecutor.receive` takes it
+from a neighbour. The gRPC server drives a broker in real time, the simulator drives the same object in virtual time.
 
 The parts are made one after another, each from those before it: surroundings, links, router, the executor of its
 actions, the sessions of clients, and the neighbours.
@@ -96,13 +96,11 @@ class Broker:
         self._matchers: list[Matcher[Any]] = []
         self._account = NeighboursAccount(config.limits.declared_bytes, lambda: self._router.declared())  # noqa: PLW0108 - made below
         self._router: Router = self._make_router(config, service)
-        self._actions = ActionExecutor(surroundings, self._router, self.links, self._storage)
+        self._actions = ActionExecutor(surroundings, self._router, self.links, self._storage, self._account)
         self.sessions = ClientSessions(surroundings, self._actions)
         """Sessions of the broker's clients."""
         linked, change = self._link_status, options.neighbours_change
-        self.neighbours = Neighbours(
-            surroundings, self._actions, self.links, make_link, self._account, linked=linked, change=change
-        )
+        self.neighbours = Neighbours(surroundings, self._actions, self.links, make_link, linked=linked, change=change)
         """Neighbours of the broker, and what comes from them."""
         self.gate = self._actions.gate
 

@@ -6,7 +6,7 @@
    because its stream broke before the acknowledgement came. It does not reach the router again, and is answered again
    if it was rejected.
 3. While the router holds publishers, a publication waits in its session, and so does whatever the session brings behind
-   it (`publisher_gate`). A publication that the router refuses was never accepted; its client gets the reason.
+   it (`PublisherGate`). A publication that the router refuses was never accepted; its client gets the reason.
 4. A client is attached to one session at a time and may move to another.
 """
 
@@ -22,6 +22,7 @@ from broker_service.core.declaring import Declarations
 from broker_service.core.session import Client, Session, SessionNames
 from broker_service.core.surroundings import Surroundings
 from broker_service.language import ContentError
+from broker_service.language.content import conforms
 from broker_service.messages import (
     ACKNOWLEDGED_AT_ONCE,
     OPERATION_KINDS,
@@ -145,7 +146,7 @@ class ClientSessions:
         self._declare(client, request)
 
     def publish(self, client: Client, request: ClientRequest) -> None:
-        """Publications are recorded as `Neighbours.receive` records messages; a rejected one did not reach the router.
+        """Publications are recorded as messages of neighbours are; a rejected one did not reach the router.
 
         Raises `RejectedError`.
         """
@@ -163,11 +164,13 @@ class ClientSessions:
                 publication = comparisons.decode(request.body)
             except ContentError as error:
                 raise RejectedError(str(error)) from None
-            advertisement = client.advertisement_for(publication)
-            if advertisement is None:
+            for advertised in client.advertisements.values():  # oldest first
+                if conforms(publication, advertised.content):
+                    break
+            else:
                 raise RejectedError(f"publication {request.id!r} conforms to no advertisement of client {client.id!r}")
             began = self._stopwatch()
-            actions = self._router.publish(client.id, message, publication, advertisement)
+            actions = self._router.publish(client.id, message, publication, advertised.id)
         except RejectedError:
             comparisons.discard()
             self._recorder.received(message, came, None, None, client.id, arrived=session.came)

@@ -1,27 +1,20 @@
-"""Neighbours of a broker: what comes over the links to them, and links that come up, go down, appear and vanish."""
+"""Neighbours of a broker: links to them that come up, go down, appear and vanish."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, MutableMapping, Sequence
-from typing import Final
+from collections.abc import Callable, Container, MutableMapping
 
 from broker_service.config import Disturbance, LinkConfig
 from broker_service.core.actions import ActionExecutor
-from broker_service.core.disturber import Disturber
-from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.surroundings import Surroundings
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.sending import Turns
 from broker_service.links.session import LinkSession
-from broker_service.messages import BrokerId, Kind, Message
-from broker_service.routing.failures import FAILURES
-from broker_service.routing.interface import FollowsNeighbours, MalformedMessageError, NoRoomError
+from broker_service.messages import BrokerId
+from broker_service.routing.interface import FollowsNeighbours
 from broker_service.routing.outside import label
 from record.log import Event
 from record.service_time import SendingOrder, ServiceTime
-
-_DECLARING: Final = frozenset({Kind.ADVERTISE, Kind.SUBSCRIBE, Kind.COMPOSE})
-"""Kinds of messages that add to a router's tables, whatever the protocol."""
 
 MakeLink = Callable[[LinkConfig], OverlayLink]
 
@@ -59,7 +52,6 @@ class Neighbours:
         actions: ActionExecutor,
         links: MutableMapping[BrokerId, OverlayLink],
         make_link: MakeLink,
-        account: NeighboursAccount,
         *,
         linked: Container[BrokerId],
         change: bool,
@@ -76,14 +68,12 @@ class Neighbours:
         self._linked = linked
         self._router = actions.router
         self._actions = actions
-        self._account = account
         self._make_link = make_link
         self._recorder = surroundings.recorder
         self._defects = surroundings.defects
-        self._disturber = Disturber(surroundings, links, self._route)
-        self._clock = surroundings.clock
-        self._comparisons = surroundings.comparisons
-        self._far_messages = surroundings.far_messages
+        self._disturber = actions.disturber
+        self.receive = actions.receive
+        """Handles messages from a link, as `ActionExecutor.receive` does."""
 
     @property
     def held(self) -> int:
@@ -93,45 +83,6 @@ class Neighbours:
     def cancel_timers(self) -> None:
         """Forgets the messages that are held back."""
         self._disturber.cancel_all()
-
-    def receive(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None) -> None:
-        """Handles messages from a link, in order, but for what a disturbance makes of them.
-
-        `arrived` is the time at which they came, in nanoseconds; None: now.
-        """
-        self._links[neighbour].received += len(messages)
-        if self._disturber.active:
-            messages = self._disturber.admitted(neighbour, messages, arrived)
-        self._route(neighbour, messages, arrived)
-
-    def _route(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None) -> None:
-        """Has the router handle messages of a neighbour. A malformed message is dropped and counted.
-
-        Each is recorded with the times at which it arrived and had its turn, and with the time that the router took.
-        """
-        clock, stopwatch, comparisons = self._clock, self._surroundings.stopwatch, self._comparisons
-        far_messages = self._far_messages
-        arriving = far_messages.arriving
-        for message in messages:
-            came, began = clock(), stopwatch()
-            try:
-                if message.hops > arriving:
-                    message = far_messages.arrived(message)  # noqa: PLW2901 - its way is not for the router
-                if message.kind in _DECLARING:
-                    self._account.require_room(len(message.body) + len(message.header))
-                actions = self._router.receive(neighbour, message)
-                took = stopwatch() - began - comparisons.decoding
-                self._recorder.received(message, came, took, neighbour, arrived=arrived)
-                self._actions.perform(actions)
-            except MalformedMessageError as error:
-                comparisons.discard()
-                self._recorder.received(message, came, None, neighbour, arrived=arrived)
-                reason = str(error) if isinstance(error, NoRoomError) else f"malformed: {error}"
-                self._surroundings.report_dropped(message, reason)
-            except FAILURES as error:
-                occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
-                raise self._defects.report(error, occasion, "receive") from error
-        far_messages.handled = None
 
     def session_of(self, link: OverlayLink, heartbeat: float | None, first_beat: float = 1.0) -> LinkSession:
         """The session of a link, which a shell drives; `heartbeat` and `first_beat` are those of `LinkSession`."""

@@ -10,9 +10,8 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from broker_service.core.progress import Progress
-from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language import Advertisement, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
-from broker_service.language.content import conforms
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,
     ACKNOWLEDGED_AT_ONCE,
@@ -51,7 +50,7 @@ class Session:
         self.on_waiting: Callable[[], None] = do_nothing
         self.clients: dict[ClientId, Client] = {}
         self.held: list[ClientRequest] = []
-        """Requests that wait because the router holds publishers (`publisher_gate`)."""
+        """Requests that wait because the router holds publishers (`PublisherGate`)."""
         self.on_released: Callable[[], None] = do_nothing
         """Called when they may go on: the shell has `ClientSessions.resume` called soon, and not within this call."""
         self.on_unread: Callable[[], None] = do_nothing
@@ -240,6 +239,46 @@ class SessionNames:
                 del self._left[next(iter(self._left))]
 
 
+class PublisherGate:
+    """The gate before the router of one broker: while it is closed, clients' publications wait in their sessions.
+
+    A session keeps its order, so whatever it brings behind a publication that waits does so, too. Sessions that bring
+    no publication go on. Shells stop to read a session that holds requests back, so that the rest waits at the client.
+    The gate is open to begin with.
+    """
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.reason = ""
+        """Reason that the router gave for holding publishers."""
+        self._holding: dict[Session, None] = {}
+
+    @property
+    def held(self) -> int:
+        """Requests that wait, of all sessions."""
+        return sum(len(session.held) for session in self._holding)
+
+    def close(self, reason: str) -> None:
+        self.closed, self.reason = True, reason
+
+    def open(self) -> None:
+        """Has the shell call `ClientSessions.resume` for each session that holds requests back."""
+        self.closed = False
+        for session in list(self._holding):
+            session.on_released()
+
+    def keep(self, session: Session, requests: Sequence[ClientRequest]) -> None:
+        """Has requests wait in their session, behind those that wait there already."""
+        session.held += requests
+        self._holding[session] = None
+
+    def take(self, session: Session) -> Sequence[ClientRequest]:
+        """The requests that a session holds back, which it does no more."""
+        held, session.held = session.held, []
+        self._holding.pop(session, None)
+        return held
+
+
 DECLARED_OVERHEAD = 1024
 """Bytes of memory that an advertisement, a subscription or a part of a composite occupies besides its body,
 approximately."""
@@ -282,10 +321,3 @@ class Client:
     """Subscriptions and composite subscriptions."""
     names: dict[str, str] = field(default_factory=dict)
     """The client's own names of its declarations, by `Declared.id`."""
-
-    def advertisement_for(self, publication: Publication) -> str | None:
-        """The overlay's identifier of the oldest advertisement that a publication conforms to; None without any."""
-        for advertised in self.advertisements.values():
-            if conforms(publication, advertised.content):
-                return advertised.id
-        return None

@@ -56,7 +56,7 @@ class Process:
 
 _CLIENT, _SHELL, _LINKS = "broker_service.client_library", "broker_service.grpc_shell", "broker_service.links"
 _SESSIONS = "broker_service.core.client_sessions.ClientSessions"
-_NEIGHBOURS, _ROUTING = "broker_service.core.neighbours.Neighbours", "broker_service.routing"
+_ROUTING = "broker_service.routing"
 _ACTIONS, _TID = "broker_service.core.actions.ActionExecutor", f"{_ROUTING}.tid"
 
 PUBLICATION: Sequence[Process] = (
@@ -91,8 +91,8 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_SHELL}.streams.LinkStream.on_frame", "decodes the frame"),
             Step(f"{_LINKS}.session.LinkSession.received", "checks it, reads the acknowledgement", "messages"),
             Step(f"{_LINKS}.session.LinkSession.handle", "calls the core when it is served"),
-            Step(f"{_NEIGHBOURS}.receive", "counts it, and disturbs it on request"),
-            Step(f"{_NEIGHBOURS}._route", "logs it"),
+            Step(f"{_ACTIONS}.receive", "counts it, and disturbs it on request"),
+            Step(f"{_ACTIONS}._route", "logs it"),
             Step(f"{_ROUTING}.common.decoding.DispatchingRouter.receive", "calls the kind's receiver", "_receivers"),
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
             Step(f"{_ACTIONS}._deliver", "makes an event for each session", "ClientEvent"),

@@ -148,7 +148,7 @@ TARGETS: Sequence[Target] = (
         (
             "broker_service.core.actions",
             *_of("broker_service.links", "overlay_link", "retransmission", "session"),
-            *_of("broker_service.core", "client_sessions", "declaring", "session", "progress", "publisher_gate"),
+            *_of("broker_service.core", "client_sessions", "declaring", "session", "progress"),
         ),
         _ANY_ROUTING,
     ),

@@ -8,11 +8,10 @@ clients of other brokers request from then on.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from broker_service.core.neighbours import Neighbours
 from broker_service.language import Operator, Predicate
 from broker_service.messages import MOST_HOPS, BrokerId, Kind, Message, Operation
 from tests.broker_service.overlay import CoreOverlay
@@ -41,13 +40,18 @@ def overlay_with_traffic(protocol: str, options: Mapping[str, str], seed: int) -
         attributes={broker.id: dict(broker.attributes) for broker in overlay.brokers},
     )
     seen: list[Message] = []
-    for name, broker in net.brokers.items():
+    for broker in net.brokers.values():
 
-        def receive(neighbour: BrokerId, messages: list[Message], name: str = name) -> None:
+        def receive(
+            neighbour: BrokerId,
+            messages: Sequence[Message],
+            arrived: int | None = None,
+            handle: Callable[..., None] = broker.neighbours.receive,
+        ) -> None:
             seen.extend(messages)
-            Neighbours.receive(net.brokers[name].neighbours, neighbour, messages)
+            handle(neighbour, messages, arrived)
 
-        broker.neighbours.receive = receive  # type: ignore[assignment, method-assign]
+        broker.neighbours.receive = receive
     for number in range(4):
         net.attach(f"c{number}", net.random.choice(net.names))
         net.advertise(f"c{number}", "a", (STOCK, Predicate("price", Operator.PRESENT, 0)))

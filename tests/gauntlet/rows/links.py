@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from broker_service.core.neighbours import Neighbours
+from broker_service.core.actions import ActionExecutor
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.messages import Kind
@@ -95,7 +95,7 @@ def brokers_drop_every_fourth_publication_that_comes_in() -> None:
         self._links[neighbour].received += len(messages) - len(kept)
         original(self, neighbour, kept, *rest)
 
-    around(Neighbours, "receive", receive)
+    around(ActionExecutor, "receive", receive)
 
 
 @AREA.row(_CUT, LOST)

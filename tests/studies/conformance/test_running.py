@@ -9,7 +9,6 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from broker_service.core.actions import ActionExecutor
-from broker_service.core.neighbours import Neighbours
 from broker_service.messages import Message
 from broker_service.routing.interface import Actions, Send
 from broker_service.routing.registry import PROTOCOLS as ROUTERS
@@ -237,14 +236,14 @@ def test_a_broker_that_loses_a_publication_is_found_out(monkeypatch: pytest.Monk
 
 
 def test_an_overlay_that_never_settles_fails_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Neighbours.receive
+    whole = ActionExecutor.receive
 
-    def echo(self: Neighbours, neighbour: str, messages: Sequence[Message], arrived: int | None) -> None:
+    def echo(self: ActionExecutor, neighbour: str, messages: Sequence[Message], arrived: int | None) -> None:
         whole(self, neighbour, messages, arrived)
         for message in messages:
             self._links[neighbour].put(message)
 
-    monkeypatch.setattr(Neighbours, "receive", echo)
+    monkeypatch.setattr(ActionExecutor, "receive", echo)
     delay = [{"between": ["B1", "B2"], "delay": "1s"}, {"between": ["B2", "B3"], "delay": "1s"}]
     result = run(ADVERTISE, links=delay)
     assert result.verdict is CaseVerdict.FAILED
