@@ -113,7 +113,7 @@ TARGETS: Sequence[Target] = (
                 "state",
                 "ranges",
             ),
-            *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "root_sets", "covering"),
+            *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "roots", "covering"),
             *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "known_state", "dissemination", "parties"),
         ),
         (scenarios.GRYPHON, scenarios.GRYPHON_FLOODING),

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,7 +25,6 @@ from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING, Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering
-from broker_service.routing.gryphon.subscriptions.keys import Interest, RootKey
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafChange, LeafSubscriptions
 from broker_service.routing.gryphon.timer_keys import Batch
 from broker_service.routing.gryphon.virtual_time.clock import VirtualClock, VirtualTime
@@ -39,6 +39,20 @@ from broker_service.routing.interface import (
     RouterContext,
     SetTimer,
 )
+
+
+class Interest(NamedTuple):
+    """Key of a client's subscription."""
+
+    client: ClientId
+    id: str
+
+
+class RootKey(NamedTuple):
+    """Key of a root of a source."""
+
+    source: NodeNumber
+    body: bytes
 
 
 class Clients:

@@ -11,7 +11,7 @@
 5. `flooding` lets all of a leaf's subscriptions count as one for everything: publications go to all leaves with
    subscriptions, and only these match.
 6. A neighbour whose link is down is reached over another broker where possible (`detours`).
-7. The start of a subscription is announced to its client, at the end of its batch at the earliest (`starts`).
+7. The start of a subscription is announced to its client, at the end of its batch at the earliest (`clients`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from broker_service.routing.gryphon.streams.publications import Cached, Held
 from broker_service.routing.gryphon.streams.publisher_log import size_of
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
-from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
+from broker_service.routing.gryphon.subscriptions.roots import RootSets
 from broker_service.routing.gryphon.timer_keys import (
     Announce,
     AnnounceEnd,

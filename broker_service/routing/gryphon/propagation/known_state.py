@@ -8,7 +8,7 @@ from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Addition, News
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
-from broker_service.routing.gryphon.subscriptions.root_sets import Difference, RootSets
+from broker_service.routing.gryphon.subscriptions.roots import Difference, RootSets
 from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, dominates, part_of, raise_to
 

@@ -55,7 +55,7 @@ from broker_service.routing.gryphon.propagation.messages import (
 from broker_service.routing.gryphon.propagation.parties import Exchanges, Parties, send
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, decode_conjunction
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafChange
-from broker_service.routing.gryphon.subscriptions.root_sets import Difference
+from broker_service.routing.gryphon.subscriptions.roots import Difference
 from broker_service.routing.gryphon.timer_keys import AskAgain, GiveUp, Party
 from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import (

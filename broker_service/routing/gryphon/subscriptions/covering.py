@@ -24,8 +24,7 @@ from typing import Final, NamedTuple
 
 from broker_service.language import CLASS, Operator, Subscription, Value
 from broker_service.language.relations import covers, satisfiable
-from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, is_above
-from broker_service.routing.gryphon.subscriptions.hulls import Hull, hull_of
+from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, Hull, hull_of, is_above
 
 _EQUALITIES: Final = frozenset({Operator.EQUAL, Operator.STRING_EQUAL})
 _LOW_STRINGS = (Operator.STRING_LESS, Operator.STRING_LESS_OR_EQUAL)

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from broker_service.routing.gryphon.subscriptions.conjunction_graph import ConjunctionGraph, Node
-from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, ConjunctionSet
+from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering
+from broker_service.routing.gryphon.subscriptions.roots import ConjunctionGraph, ConjunctionSet, Node
 from broker_service.routing.gryphon.virtual_time.clock import VirtualClock, VirtualTime
 
 Subscriber = TypeVar("Subscriber")

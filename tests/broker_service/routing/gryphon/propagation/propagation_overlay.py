@@ -18,7 +18,7 @@ from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import ExactCovering
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
-from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
+from broker_service.routing.gryphon.subscriptions.roots import RootSets
 from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
 from broker_service.routing.interface import Actions, CancelTimer, Send, SetTimer, TimerKey
 

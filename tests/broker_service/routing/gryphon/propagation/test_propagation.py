@@ -27,10 +27,9 @@ from broker_service.routing.gryphon.propagation.messages import (
 )
 from broker_service.routing.gryphon.propagation.parties import Parties
 from broker_service.routing.gryphon.propagation.propagation import Propagation, _vector_behind
-from broker_service.routing.gryphon.subscriptions.conjunction_graph import Node
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
-from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
+from broker_service.routing.gryphon.subscriptions.roots import Node, RootSets
 from broker_service.routing.gryphon.timer_keys import AskAgain, Party
 from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, dominates, encode_vector

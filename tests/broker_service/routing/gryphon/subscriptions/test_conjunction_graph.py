@@ -11,18 +11,21 @@ from hypothesis import strategies as st
 
 from broker_service.language.relations import covers, satisfiable
 from broker_service.routing.gryphon.subscriptions import covering
-from broker_service.routing.gryphon.subscriptions.conjunction_graph import MOST_PARENTS, ConjunctionGraph
 from broker_service.routing.gryphon.subscriptions.conjunctions import (
     EVERYTHING,
     Conjunction,
-    ConjunctionSet,
     decode_conjunction,
-    fingerprint,
+    hull_of,
     is_above,
 )
 from broker_service.routing.gryphon.subscriptions.covering import UPDATE, Covering, ExactCovering, IdentityCovering
-from broker_service.routing.gryphon.subscriptions.hulls import hull_of
-from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
+from broker_service.routing.gryphon.subscriptions.roots import (
+    MOST_PARENTS,
+    ConjunctionGraph,
+    ConjunctionSet,
+    RootSets,
+    fingerprint,
+)
 from broker_service.routing.interface import MalformedMessageError
 from tests.broker_service.routing.gryphon.subscriptions.gryphon_strategies import conjunction, conjunctions
 from tests.instructions import instructions

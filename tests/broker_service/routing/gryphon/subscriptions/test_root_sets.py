@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, is_above
 from broker_service.routing.gryphon.subscriptions.covering import ExactCovering
-from broker_service.routing.gryphon.subscriptions.root_sets import Difference, RootSets
+from broker_service.routing.gryphon.subscriptions.roots import Difference, RootSets
 from tests.broker_service.routing.gryphon.subscriptions.gryphon_strategies import conjunction, conjunctions
 
 N11, N12, N31 = 11, 12, 31
