@@ -42,7 +42,7 @@ from broker_service.routing.interface import (
     RouterContext,
     StoredValues,
 )
-from broker_service.service.service_queue import ServiceTotals, no_service
+from broker_service.service import ServiceTotals, no_service
 from broker_service.tracing.trace import Trace
 from record.errors import BrokerDefectError
 

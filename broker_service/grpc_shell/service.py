@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service.service_queue import Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages
-from broker_service.service.turns import Turns
+from broker_service.service import Handler, LongWaits, ServiceQueue, ServiceTotals, Turns, Work, single_messages
 from broker_service.transport.duplex import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from record.service_time import ServiceTime
 
 
 class Service:
-    """Has messages handled: by turns of their senders (`turns`), or when their service time is over (`service`)."""
+    """Has messages handled: by turns of their senders, or when their service time is over."""
 
     def __init__(self, queue: ServiceQueue, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.due_writes = DueWrites()

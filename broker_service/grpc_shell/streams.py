@@ -21,7 +21,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.links.states import State
 from broker_service.messages import BrokerFrame, BrokerId, ClientRequest, Kind, Message, Operation
-from broker_service.service.service_queue import Handler
+from broker_service.service import Handler
 from broker_service.transport.connection import UNIX_PEER
 from broker_service.transport.duplex import Duplex, Stream, seconds_until
 from broker_service.transport.precise_timer import PreciseTimer

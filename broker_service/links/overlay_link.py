@@ -24,10 +24,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from broker_service.config import Limits
-from broker_service.links.flow import Flow, LinkFlow
+from broker_service.links.flow import Flow, LinkFlow, SentWindow
 from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.links.sending import Sending, Turns
-from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.tracing.trace import Recorder
 from record.callbacks import do_nothing

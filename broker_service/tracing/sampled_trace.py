@@ -13,7 +13,7 @@ from typing import Final
 
 from broker_service.config import BrokerConfig
 from broker_service.messages import ClientRequest, Kind, Message, Operation, StreamPosition
-from broker_service.service.service_queue import LongWaits
+from broker_service.service import LongWaits
 from broker_service.tracing.trace import Recorder, Trace
 from record.log import Event
 from record.sample import PublicationSample, membership

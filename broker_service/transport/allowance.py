@@ -3,7 +3,7 @@
 1. Work is counted in units of about 5 us. Frames cost what h2 takes for them (`COSTS`), headers and settings more, the
    more streams are open and the longer they are.
 2. A turn ends after `TURN` units, or when the messages in it have taken as long as a slice of one sender may
-   (`broker_service.service.turns`); what came in besides waits until the event loop has served all others.
+   (`broker_service.service`); what came in besides waits until the event loop has served all others.
 3. Data are what connections are for. Frames without data have an allowance: `BURST` units at first, `RATE` more a
    second, and one for each `JUSTIFIED` bytes of data in either direction, because windows are enlarged for them. An end
    that exceeds it is refused (ENHANCE_YOUR_CALM). RFC 9113, section 10.5, leaves the bounds to each end.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from broker_service.links.session import Pace
-from broker_service.service.turns import SLICE_TIME
+from broker_service.service import SLICE_TIME
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from h2.exceptions import FrameTooLargeError, ProtocolError
 
-from broker_service.service.turns import SLICE_TIME
+from broker_service.service import SLICE_TIME
 from broker_service.transport.allowance import DATA_COST, LEAST_MESSAGE, MESSAGES_A_UNIT, TURN, cost_of
 from broker_service.transport.frames import (
     DATA,

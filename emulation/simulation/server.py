@@ -1,4 +1,4 @@
-"""A simulated broker's own work: its service queue (`broker_service.service.service_queue`), driven in virtual time.
+"""A simulated broker's own work: its service queue (`broker_service.service`), driven in virtual time.
 
 A broker that is as fast as it can be handles a frame as a whole, at the cost that its calibration states; one with a
 set service time handles each message on its own, when the time of that is over.
@@ -10,15 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service.service_queue import (
-    Handler,
-    LongWaits,
-    ServiceQueue,
-    ServiceTotals,
-    Work,
-    single_messages,
-    whole_frames,
-)
+from broker_service.service import Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages, whole_frames
 from emulation.planning.calibration import Calibration
 from emulation.simulation.charging import Cost, work_cost
 from emulation.simulation.event_queue import EventQueue

@@ -16,7 +16,7 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated
 
 from benchmarks.support.floods import FLOODS, HostileEnd, data_header, prefixed, request
-from broker_service.service.turns import SLICE_TIME
+from broker_service.service import SLICE_TIME
 from broker_service.transport.allowance import BURST, JUSTIFIED, RATE, Allowance, CalmError
 from broker_service.transport.frames import window_update
 from broker_service.transport.methods import LINK

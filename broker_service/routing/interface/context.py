@@ -11,7 +11,7 @@ from broker_service.links.flow import Flow
 from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.interface.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
-from broker_service.service.service_queue import ServiceTotals, no_service
+from broker_service.service import ServiceTotals, no_service
 from record.callbacks import do_nothing
 
 

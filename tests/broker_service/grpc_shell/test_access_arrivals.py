@@ -13,7 +13,7 @@ from broker_service.grpc_shell.service import Service
 from broker_service.grpc_shell.streams import SessionStream
 from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation
-from broker_service.service.service_queue import ServiceQueue, single_messages
+from broker_service.service import ServiceQueue, single_messages
 from broker_service.transport.connection import UNIX_PEER
 from broker_service.transport.wire import encode_client_frames
 from record.log import Event

@@ -17,7 +17,7 @@ from broker_service.links.frames import Hello, MessageFrame
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.service.service_queue import ServiceQueue
+from broker_service.service import ServiceQueue
 from broker_service.tracing.trace import Recorder
 from broker_service.transport.wire import encode_link_frame
 from tests.broker_service.overlay import ListTrace

@@ -17,7 +17,7 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.language.content import encode_predicates
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation, Outcome
-from broker_service.service.turns import SLICE_MESSAGES
+from broker_service.service import SLICE_MESSAGES
 from broker_service.transport.channel import Call, dial
 from broker_service.transport.server import MOST_IDLE
 from broker_service.transport.status import RpcError, StatusCode

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 from broker_service.config import BrokerConfig
 from broker_service.grpc_shell.service import Service, make_service
-from broker_service.service.service_queue import ServiceQueue, single_messages
-from broker_service.service.turns import SLICE_MESSAGES
+from broker_service.service import SLICE_MESSAGES, ServiceQueue, single_messages
 from broker_service.transport.precise_timer import PreciseTimer
 from record.service_time import ServiceTime
 from tests.broker_service.loopback import WITHIN

@@ -17,7 +17,7 @@ from broker_service.language.content import encode_predicates, encode_publicatio
 from broker_service.links.backlog import MOST_BYTES, MOST_WAITING
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import ClientRequest, Operation
-from broker_service.service.service_queue import ServiceQueue
+from broker_service.service import ServiceQueue
 from broker_service.transport.wire import encode_client_frames
 from tests.broker_service.grpc_shell.test_link_stream import TURNS, turns
 from tests.broker_service.loopback import QUOTES, quote

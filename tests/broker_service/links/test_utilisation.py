@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker_service.links.utilisation import STEPS, SentWindow
+from broker_service.links.flow import STEPS, SentWindow
 from record.time_units import SECOND
 
 STEP = SECOND // STEPS

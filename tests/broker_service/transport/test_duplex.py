@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from broker_service.links.session import BURST, FRAME_INTERVAL
-from broker_service.service.turns import SLICE_TIME
+from broker_service.service import SLICE_TIME
 from broker_service.transport import duplex
 from broker_service.transport.connection import UNIX_PEER
 from broker_service.transport.duplex import DueWrites, Duplex, StreamClosedError

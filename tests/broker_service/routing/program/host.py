@@ -57,7 +57,7 @@ from broker_service.routing.program.contents import (
     unit_of,
 )
 from broker_service.routing.semi_probabilistic.router import SemiProbabilisticRouter
-from broker_service.service.service_queue import ServiceTotals
+from broker_service.service import ServiceTotals
 
 KINDS = {word: kind for kind, word in KIND_WORDS.items()}
 ALL_CALLS = ("advertise", "unadvertise", "link_up", "link_down", "timer", "index", "declared", "tables")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
-from broker_service.service.service_queue import ServiceTotals
+from broker_service.service import ServiceTotals
 from record.time_units import SECOND
 
 

@@ -16,7 +16,7 @@ from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
 from broker_service.routing.tid.placement.decision.measurement import Measurement
 from broker_service.routing.tid.placement.exchange import Exchange, ExchangeMessage
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
-from broker_service.service.service_queue import ServiceTotals
+from broker_service.service import ServiceTotals
 
 INTERVAL = 5.0
 ADVERTISEMENT = parse_advertisement("[class,eq,'A'],[x,isPresent,0]")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 from broker_service.routing.tid.placement.exchange import OwnUnit, StatisticsReport
-from broker_service.service.service_queue import ServiceTotals
+from broker_service.service import ServiceTotals
 from record.time_units import SECOND
 from tests.broker_service.language.strategies import unhurried
 from tests.broker_service.routing.tid.placement.exchanging import Network, random_network

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.service.turns import SLICE_MESSAGES, SLICE_TIME, Turns
+from broker_service.service import SLICE_MESSAGES, SLICE_TIME, Turns
 
 FLOOD = 65_536
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.service.service_queue import LongWaits, ServiceQueue, single_messages, whole_frames
+from broker_service.service import LongWaits, ServiceQueue, single_messages, whole_frames
 
 FRAMES = st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 20), max_size=5)), max_size=30)
 """Time since the frame before, and what each message takes."""

@@ -1,1 +1,0 @@
-"""The work in front of a broker: which messages are handled when."""
