@@ -21,7 +21,6 @@ from record.manifest import Manifest, VariantRecord
 from record.service_time import ServiceTime
 from record.time_units import SECOND
 from scenario.sections.brokers import Brokers
-from topology.model import Overlay
 from topology.sites import site_of_each_client
 
 AFTER_FAULT = 10 * SECOND
@@ -35,7 +34,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
     service = service_time_of(run.manifest, variant)
     sampled = run.sampled.get(variant.name)
     return AskedVariant(
-        links=_links(run.overlays[variant.name]),
+        links=run.directions[variant.name],
         sites=sites_ever(run, variant.name),
         publishers=frozenset(variant.planned or ()),
         programs=frozenset(variant.programs or ()),
@@ -88,11 +87,6 @@ def costs_of(manifest: Manifest, variant: VariantRecord) -> Costs:
         work={kind: round(time / dilation) for kind, time in charged.work.items()},
         latency=tuple(round(time / dilation) for time in charged.link),
     )
-
-
-def _links(overlay: Overlay) -> Mapping[tuple[str, str], Any]:
-    forward = {(link.a, link.b): link.forward for link in overlay.links}
-    return forward | {(link.b, link.a): link.backward for link in overlay.links}
 
 
 def _struck(number: int, run: RunDirectory, logs: LogTally) -> Mapping[str, Times]:

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from analysis.run_files.clocks import Clocks, clocks_of
 from analysis.run_files.folders import Folder, LocalFolder, LogFile
+from analysis.run_files.link_directions import LinkDirections
 from analysis.run_files.logs import Dilations, Logs, StoredLogs, scenario_time
 from analysis.run_files.processor_times import NodeTimes, SampledVariant, read_processor_times
 from analysis.run_files.soundness import require_sound_manifest, require_this_format
@@ -96,6 +97,13 @@ class RunDirectory:
         """The brokers of all variants' overlays."""
         distinct = {id(overlay): overlay for overlay in self.overlays.values()}
         return tuple(dict.fromkeys(broker.id for overlay in distinct.values() for broker in overlay.brokers))
+
+    @cached_property
+    def directions(self) -> Mapping[str, LinkDirections]:
+        """Properties of the links of each variant by their ends, the same object for variants of one overlay."""
+        distinct = {id(overlay): overlay for overlay in self.overlays.values()}
+        of_each = {key: LinkDirections(overlay) for key, overlay in distinct.items()}
+        return {variant: of_each[id(overlay)] for variant, overlay in self.overlays.items()}
 
     @cached_property
     def dilations(self) -> Dilations:
