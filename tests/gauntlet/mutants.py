@@ -78,8 +78,8 @@ TARGETS: Sequence[Target] = (
         (
             *_of(f"{_ROUTING}.medym", "router", "sums", "mesh"),
             *_of(f"{_ROUTING}.medym.multicast", "decisions", "destination_lists", "routing_functions"),
-            *_of(f"{_ROUTING}.medym.announcements", "relay", "server_states", "announcement_tree"),
-            *_of(f"{_ROUTING}.medym.subscriptions", "exchange", "interests", "advertised_exchange", "advertisements"),
+            *_of(f"{_ROUTING}.medym.announcements", "relay", "announcement_tree"),
+            *_of(f"{_ROUTING}.medym.subscriptions", "exchange", "advertised_exchange", "advertisements"),
         ),
         (
             scenarios.MEDYM_MST,

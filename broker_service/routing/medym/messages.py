@@ -6,7 +6,7 @@ Control messages have no body. Servers are named by their numbers. Headers of pu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Final, NamedTuple
 
@@ -86,10 +86,31 @@ def _size(listed: tuple[bytes, ...], status: Status | None) -> int:
     return _REST + located + 2 * len(listed) + sum(map(len, listed))
 
 
+MOST_BUNDLED: Final = 64 << 10
+"""Bytes of the announcements in a bundle, about, so that it fits into a frame; a single one may be larger."""
+
+
 class Bundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
     """Announcements that are passed on, in the order in which they are to be applied."""
 
     announcements: tuple[Announcement, ...]
+
+
+def bundled(announcements: Iterable[Announcement]) -> list[Bundle]:
+    """Announcements in bundles of a limited size, in their order."""
+    bundles: list[Bundle] = []
+    bundle: list[Announcement] = []
+    held = 0
+    for announcement in announcements:
+        size = announcement.size
+        if bundle and held + size > MOST_BUNDLED:
+            bundles.append(Bundle(tuple(bundle)))
+            bundle, held = [], 0
+        bundle.append(announcement)
+        held += size
+    if bundle:
+        bundles.append(Bundle(tuple(bundle)))
+    return bundles
 
 
 class Versions(msgspec.Struct, frozen=True, array_like=True, tag="versions"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from broker_service.routing.interface import RouterContext, Send, SetTimer, TimerKey
-from broker_service.routing.medym.locations.interface import KnownLocations
+from broker_service.routing.medym.locations.round_trips import KnownLocations
 from broker_service.routing.medym.messages import Bundle, Status, control_message
 from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.options import MedymOptions
@@ -71,11 +71,11 @@ class OwnStatus:
         """Looks at round trips and load. Returns messages that open links that are made on demand, so that their round
         trips are measured."""
         load, location = self._load.has_changed(), self._locations.measure(self._links)
+        unmeasured = list(self._locations.unmeasured(self._links))
         if location:
             self._decisions.forget()
         if load or location:
             self.changed = self._present()
-        unmeasured = list(self._locations.unmeasured(self._links))
         if not unmeasured:
             return []
         message = control_message(self._broker, Bundle(()))

@@ -16,7 +16,7 @@ from broker_service.routing.medym.multicast.decisions import Copy, Decisions
 from broker_service.routing.medym.multicast.destination_lists import is_rerouted
 from broker_service.routing.medym.options import MedymOptions
 from broker_service.routing.medym.own_status import Load
-from broker_service.routing.medym.subscriptions.interests import KnownSums
+from broker_service.routing.medym.sums import KnownSums
 
 
 class Publications:

@@ -4,9 +4,9 @@ Fengyun Cao, Jaswinder Pal Singh: "MEDYM: Match-early and dynamic multicast for 
 networks", Technical Report 692-04, Princeton University, 2004. Rules, with its sections:
 
 1. Every server knows the sum of subscriptions of every other one (3), from announcements of changes (4.2.1), which are
-   numbered (`server_states`) and passed on along a tree (`relay`). A server that has missed one is sent the whole sum.
-   The former sum of a restarted server is forgotten. With `subscriptions: advertised` that holds for advertisements,
-   and a subscription goes to the servers with a matching one alone (`advertised_exchange`).
+   numbered and passed on along a tree (`relay`). A server that has missed one is sent the whole sum. The former sum of
+   a restarted server is forgotten. With `subscriptions: advertised` that holds for advertisements, and a subscription
+   goes to the servers with a matching one alone (`advertised_exchange`).
 2. Every server knows how far all servers are from each other, and which are overloaded (4.2.2): each one announces the
    round trips of its links, or its network coordinates, and whether it has sent more publications than
    `overload_threshold` for each one received.
@@ -42,11 +42,9 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
-from broker_service.routing.medym.announcements.relay import Announcing, Relay
-from broker_service.routing.medym.announcements.server_states import ServerStates
+from broker_service.routing.medym.announcements.relay import Announcing, Relay, ServerStates
 from broker_service.routing.medym.locations.coordinate_locations import CoordinateLocations
-from broker_service.routing.medym.locations.interface import KnownLocations
-from broker_service.routing.medym.locations.round_trips import RoundTripLocations
+from broker_service.routing.medym.locations.round_trips import KnownLocations, RoundTripLocations
 from broker_service.routing.medym.mesh import prepared_mesh
 from broker_service.routing.medym.messages import (
     Bundle,
@@ -61,7 +59,7 @@ from broker_service.routing.medym.own_status import OwnStatus
 from broker_service.routing.medym.publications import Publications
 from broker_service.routing.medym.subscriptions.advertised_exchange import AdvertisedExchange
 from broker_service.routing.medym.subscriptions.exchange import Exchange, SubscriptionBroadcast
-from broker_service.routing.medym.subscriptions.interests import KnownSums
+from broker_service.routing.medym.sums import KnownSums
 from broker_service.routing.medym.timer_keys import Asking, Timer
 
 

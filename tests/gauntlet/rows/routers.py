@@ -25,7 +25,7 @@ from broker_service.routing.medym.announcements.relay import Announcing
 from broker_service.routing.medym.multicast import destination_lists, routing_functions
 from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.router import MedymRouter
-from broker_service.routing.medym.subscriptions.interests import KnownSums
+from broker_service.routing.medym.sums import KnownSums
 from broker_service.routing.octopia import publications as octopia_publications
 from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia.forwarding import StaticRouting

@@ -17,16 +17,14 @@ from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.interface import Actions, Deliver, Matcher, RouterContext, Send
 from broker_service.routing.medym import MedymOptions, MedymRouter, router
-from broker_service.routing.medym.announcements.relay import Neighbours, Relay
-from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.announcements.relay import Applied, Neighbours, Relay, ServerStates
 from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.messages import Announcement, State, Version
 from broker_service.routing.medym.multicast import decisions
 from broker_service.routing.medym.multicast.routing_functions import Branch
 from broker_service.routing.medym.subscriptions import advertised_exchange
 from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
-from broker_service.routing.medym.subscriptions.interests import KnownSums
-from broker_service.routing.medym.sums import SumChange
+from broker_service.routing.medym.sums import KnownSums, SumChange
 from tests.properties.mutants import in_place_of
 
 Function = Callable[..., list[Branch]]

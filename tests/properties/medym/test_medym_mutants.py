@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from broker_service.routing.medym.announcements.server_states import ServerStates
+from broker_service.routing.medym.announcements.relay import ServerStates
 from studies.conformance.model import Case
 from tests.broker_service.routing.medym.announcements.test_server_states import sums_are_those_of_their_versions
 from tests.contracts.properties import no_broker_receives_in_vain

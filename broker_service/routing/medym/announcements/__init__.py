@@ -1,2 +1,2 @@
-"""Announcements of changes: the tree along which they travel (`announcement_tree`), their passing on (`relay`), and the
-announced states of all servers with their versions (`server_states`; section 4.2.1)."""
+"""Announcements of changes: the tree along which they travel (`announcement_tree`), and their passing on, with the
+announced states of all servers by their versions (`relay`; section 4.2.1)."""

@@ -1,6 +1,10 @@
-"""Announcements of one server: of its own changes, and those of others that it passes on.
+"""Announcements of one server: of its own changes, and those of others, which it applies and passes on.
 
-They go to neighbours in the tree, several of them together:
+Of each other server it knows the announced sum, location and load in the latest version that has come. A version is an
+incarnation of the server and the number of its announcements. A change is applied to the version before its own, and
+once. A later incarnation begins at number 0, with an empty sum.
+
+Announcements go to neighbours in the tree, several of them together:
 
 1. The neighbours are those in the tree, with others in place of those that have failed (`announcement_tree`), and the
    *guests*: servers that have taken this one for their neighbour.
@@ -15,16 +19,25 @@ They go to neighbours in the tree, several of them together:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+import enum
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from broker_service.messages import BrokerId
-from broker_service.routing.interface import Action, Actions, RouterContext, Send, SetTimer, TimerKey
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    MalformedMessageError,
+    RouterContext,
+    Send,
+    SetTimer,
+    TimerKey,
+)
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.announcements.repairs import Repairs
-from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.locations.round_trips import KnownLocations
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import (
     Announcement,
@@ -32,18 +45,111 @@ from broker_service.routing.medym.messages import (
     Change,
     Parting,
     State,
+    Status,
     Version,
     Versions,
+    bundled,
     control_message,
 )
+from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.options import MedymOptions
 from broker_service.routing.medym.own_status import OwnStatus
 from broker_service.routing.medym.subscriptions.advertised_exchange import AdvertisedExchange
-from broker_service.routing.medym.subscriptions.exchange import Exchange
+from broker_service.routing.medym.subscriptions.exchange import AnnouncedSums, Exchange
+from broker_service.routing.medym.sums import SumChange, joint
 from broker_service.routing.medym.timer_keys import Asking, Timer
 
-MOST_BUNDLED: Final = 64 << 10
-"""Bytes of the announcements in a bundle, about, so that it fits into a frame; a single one may be larger."""
+_UNKNOWN: Final = Version(0, 0)
+"""A version that is lower than every other."""
+
+
+class Applied(enum.Enum):
+    """Result of applying an announcement."""
+
+    NEW = enum.auto()
+    KNOWN = enum.auto()
+    """The version, or a later one, has been applied before."""
+    MISSING = enum.auto()
+    """One before it has not been applied, and neither was this one."""
+
+
+class ServerStates:
+    """The states of all other servers as one server knows them."""
+
+    def __init__(
+        self, own: int, servers: int, sums: AnnouncedSums, locations: KnownLocations, decisions: Decisions
+    ) -> None:
+        """`own` is this server's number, `servers` the number of all servers.
+
+        Locations and loads are passed on to `locations` and `decisions`.
+        """
+        self._own = own
+        self._servers = servers
+        self._sums = sums
+        self._locations = locations
+        self._decisions = decisions
+        self._statuses: dict[int, Status] = {}
+        self.versions: dict[int, Version] = {}
+        """Versions of the states that are known, by server."""
+        self._pending: dict[int, list[SumChange]] = {}
+        """Changes that wait to be applied to a server's sum, by server, in their order."""
+
+    def check(self, announcement: Announcement) -> None:
+        """Raises `MalformedMessageError` for an announcement that no correct server sends."""
+        self.check_server(announcement.server)
+        if announcement.status is not None:
+            self._locations.check(announcement.server, announcement.status.location)
+
+    def check_server(self, server: int) -> None:
+        """Raises `MalformedMessageError` for a number, from 0, that no server has."""
+        if server >= self._servers:
+            raise MalformedMessageError(f"server {server}, and there are {self._servers}")
+
+    def apply(self, announcement: Announcement) -> Applied:
+        """Applies an announcement that `check` permits; its change of a sum is made by `settle`."""
+        server, version = announcement.server, announcement.version
+        known = self.versions.get(server, _UNKNOWN)
+        if version <= known or server == self._own:
+            return Applied.KNOWN
+        if isinstance(announcement, Change):
+            if version != (known.incarnation, known.number + 1):
+                if version.incarnation == known.incarnation or version.number != 1:
+                    return Applied.MISSING
+                self._pending.pop(server, None)
+                self._sums.replace(server, ())
+            change = announcement.change
+            if change.added or change.withdrawn:  # otherwise it announces its location or load alone
+                self._pending.setdefault(server, []).append(change)
+        else:
+            self._pending.pop(server, None)
+            self._sums.replace(server, announcement.contents)
+        self.versions[server] = version
+        if announcement.status is not None:
+            self._learn(server, announcement.status)
+        return Applied.NEW
+
+    def settle(self) -> None:
+        """Makes the changes of sums that are pending, those of one server together, because each copies its sum."""
+        for server, changes in self._pending.items():
+            self._sums.change(server, changes[0] if len(changes) == 1 else joint(changes))
+        self._pending.clear()
+
+    def incarnation_of(self, server: int) -> int:
+        """The latest incarnation of a server that is known, 0 of one that nothing is known of."""
+        return self.versions.get(server, _UNKNOWN).incarnation
+
+    def lacking(self, versions: Mapping[int, Version]) -> Iterator[State]:
+        """The states that a server with these `versions` lacks."""
+        for server, version in self.versions.items():
+            theirs = versions.get(server)
+            if version.number if theirs is None else version > theirs:
+                yield State(server, version, tuple(self._sums.held_by(server)), self._statuses.get(server))
+
+    def _learn(self, server: int, status: Status) -> None:
+        self._statuses[server] = status
+        if self._locations.learn(server, status.location):
+            self._decisions.forget()
+        self._decisions.set_overloaded(server, status.overloaded)
 
 
 class Addressed(NamedTuple):
@@ -116,27 +222,12 @@ class Relay:
         above, neighbours = self._parent, self.neighbours
         addressed: list[Addressed] = []
         if upwards and above is not None and above in neighbours:
-            addressed += [Addressed([above], bundle) for bundle in bundled(upwards)]
+            for bundle in bundled(upwards):
+                addressed.append(Addressed([above], bundle))
         if others := sorted(neighbours - {above}):
-            addressed += [Addressed(others, bundle) for bundle in bundled(waiting)]
+            for bundle in bundled(waiting):
+                addressed.append(Addressed(others, bundle))
         return addressed
-
-
-def bundled(announcements: Iterable[Announcement]) -> list[Bundle]:
-    """Announcements in bundles of a limited size, in their order."""
-    bundles: list[Bundle] = []
-    bundle: list[Announcement] = []
-    held = 0
-    for announcement in announcements:
-        size = announcement.size
-        if bundle and held + size > MOST_BUNDLED:
-            bundles.append(Bundle(tuple(bundle)))
-            bundle, held = [], 0
-        bundle.append(announcement)
-        held += size
-    if bundle:
-        bundles.append(Bundle(tuple(bundle)))
-    return bundles
 
 
 class Announcing:
@@ -217,7 +308,8 @@ class Announcing:
         if Timer.PASSING_ON not in running and self._relay.waiting:
             for neighbours, bundle in self._relay.bundles():
                 message = control_message(self._context.broker, bundle)
-                actions += [Send(self._mesh.servers[neighbour], message) for neighbour in neighbours]
+                for neighbour in neighbours:
+                    actions.append(Send(self._mesh.servers[neighbour], message))
             running.add(Timer.PASSING_ON)
             actions.append(SetTimer(Timer.PASSING_ON, options.pass_on_every, awaited=True))
         return actions
@@ -264,7 +356,7 @@ class Announcing:
         """Announces the changes of this server's own state. False when there are none."""
         if not self._exchange.own.touched and self._status.changed is None:
             return False
-        change = self._exchange.own.announce()
+        change = self._exchange.own.announce() if self._exchange.own.touched else SumChange()
         status, self._status.changed = self._status.changed, None
         if change.added or change.withdrawn:
             self._exchange.announced(change)

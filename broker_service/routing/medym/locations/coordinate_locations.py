@@ -18,7 +18,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances
 from broker_service.routing.interface import LinkStatus, MalformedMessageError
 from broker_service.routing.medym.locations.coordinates import DIMENSIONS, LANDMARKS, landmark_places, place
-from broker_service.routing.medym.locations.interface import LONGEST, NUMBER, differs, measured, with_assumptions
+from broker_service.routing.medym.locations.round_trips import LONGEST, NUMBER, differs, measured, with_assumptions
 from broker_service.routing.medym.mesh import Mesh
 
 _FIRST = 0

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.spanning_tree import spanning_tree
-from broker_service.routing.medym.locations.interface import KnownLocations
+from broker_service.routing.medym.locations.round_trips import KnownLocations
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.multicast.destination_lists import (
     Tree,

@@ -1,4 +1,4 @@
-"""Subscriptions of all servers, as sums to match against (`interests`), and the exchange of them.
+"""Exchange of subscriptions between servers, each of which matches against the sums of all (`sums`).
 
 Others learn of them in one of two ways: all servers learn whole sums (`exchange`), or those with a matching
 advertisement learn single subscriptions (`advertised_exchange`, by `advertisements` and `told_subscriptions`; sections

@@ -28,9 +28,8 @@ from broker_service.routing.medym.multicast.destination_lists import encode_list
 from broker_service.routing.medym.options import MedymOptions
 from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
 from broker_service.routing.medym.subscriptions.exchange import Exchange
-from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
-from broker_service.routing.medym.sums import SumChange
+from broker_service.routing.medym.sums import KnownSums, OwnSum, SumChange
 
 _KINDS: Final = {True: Kind.SUBSCRIBE, False: Kind.UNSUBSCRIBE}
 """Kinds of the messages that tell of a subscription that stands, and of one that does not."""

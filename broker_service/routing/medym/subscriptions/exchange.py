@@ -17,8 +17,7 @@ from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.interface import MalformedMessageError, Send
 from broker_service.routing.medym.messages import Confirmation, Decoded
-from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
-from broker_service.routing.medym.sums import SumChange
+from broker_service.routing.medym.sums import KnownSums, OwnSum, SumChange
 
 
 class AnnouncedSums(Protocol):

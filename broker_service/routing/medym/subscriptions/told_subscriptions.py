@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
-from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
-from broker_service.routing.medym.sums import SumChange
+from broker_service.routing.medym.sums import KnownSums, OwnSum, SumChange
 
 
 class Telling(NamedTuple):

@@ -7,8 +7,8 @@ import random
 import numpy as np
 
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
-from broker_service.routing.medym.announcements.relay import MOST_BUNDLED, Addressed, Relay, bundled
-from broker_service.routing.medym.messages import Bundle, Change, State, Status, Version
+from broker_service.routing.medym.announcements.relay import Addressed, Relay
+from broker_service.routing.medym.messages import MOST_BUNDLED, Bundle, Change, State, Status, Version, bundled
 
 FAN_OUT = 16
 TREE = AnnouncementTree(100, FAN_OUT)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from broker_service.language.content import encode_predicates
 from broker_service.language.notation import parse_subscription
 from broker_service.routing.medym import MedymOptions
-from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.announcements.relay import Applied, ServerStates
 from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import Announcement, Change, State, Version
 from broker_service.routing.medym.multicast.decisions import Decisions
-from broker_service.routing.medym.subscriptions.interests import KnownSums
+from broker_service.routing.medym.sums import KnownSums
 from tests.broker_service.routing.medym.subscriptions.test_interests import matcher
 
 SERVERS = ("A", "B", "C")

@@ -15,8 +15,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.routing.medym.messages import Bundle, State, Version, decode_control
-from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
-from broker_service.routing.medym.sums import EMPTY, SumChange
+from broker_service.routing.medym.sums import EMPTY, KnownSums, OwnSum, SumChange
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
