@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import NamedTuple
 
+from analysis.tables.totals import with_shared_texts
 from record.log import Event
 from record.time_units import SECOND
 
@@ -74,7 +75,11 @@ class MessageCounts:
         self._passages: dict[Passage, Passed] = {}
 
     def add(self, row: PassageCount) -> None:
-        self._passages[row.passage] = self._passages.get(row.passage, NONE_PASSED) + row.passed
+        known = self._passages.get(row.passage)
+        if known is None:
+            self._passages[with_shared_texts(row.passage)] = row.passed
+        else:
+            self._passages[row.passage] = known + row.passed
 
     def __iter__(self) -> Iterator[PassageCount]:
         return starmap(PassageCount, self._passages.items())

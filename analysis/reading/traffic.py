@@ -11,7 +11,7 @@ from analysis.reading.buffers import BufferReadings
 from analysis.reading.gauges import LoadReadings, QueueReadings
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad
 from analysis.tables.buffers import BufferSize
-from analysis.tables.totals import Tally
+from analysis.tables.totals import Tally, with_shared_texts
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 from broker_service.messages import Kind
 from record.log import SAMPLED, Event, TraceRecord
@@ -98,8 +98,10 @@ class Amounts:
         self._of: dict[Activity, Amount] = {}
 
     def add(self, row: ActivityAmount) -> None:
-        known = self._of.setdefault(row.activity, row.amount)
-        if known is not row.amount:
+        known = self._of.get(row.activity)
+        if known is None:
+            self._of[with_shared_texts(row.activity)] = row.amount
+        else:
             known.merge(row.amount)
 
     def __iter__(self) -> Iterator[ActivityAmount]:

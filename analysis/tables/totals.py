@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from operator import add
+from sys import intern
 from types import GenericAlias
 from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_type_hints
 
@@ -34,9 +35,16 @@ LargestKnown = Annotated[int | None, largest_known]
 
 Fields = tuple[str, ...]
 _Key = tuple[Any, ...]
+_Named = TypeVar("_Named", bound=_Key)
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 _Listed = TypeVar("_Listed")
-_OfKey = TypeVar("_OfKey")
+_OfKey = TypeVar("_OfKey", bound=tuple[Any, ...])
+
+
+def with_shared_texts(key: _Named) -> _Named:
+    """A named tuple that has one object for equal texts of all keys, because tallies that are read have many keys and
+    few texts, each of which was made anew."""
+    return type(key)(*[intern(part) if type(part) is str else part for part in key])
 
 
 class Rows(Generic[_Row]):
@@ -58,8 +66,14 @@ class Rows(Generic[_Row]):
 
     def add(self, row: _Row) -> None:
         """Adds another row's counts to those of its key."""
-        known = self._rows.setdefault(_key(row, self._keys), row)
-        if known is not row:
+        key = _key(row, self._keys)
+        known = self._rows.get(key)
+        if known is None:
+            for name, part in zip(self._keys, key, strict=True):
+                if type(part) is str:
+                    msgspec.structs.force_setattr(row, name, intern(part))
+            self._rows[_key(row, self._keys)] = row
+        else:
             for name, total in self._counts.items():
                 setattr(known, name, total(getattr(known, name), getattr(row, name)))
 
@@ -131,7 +145,10 @@ class Series(Generic[_OfKey]):
         return found
 
     def add(self, row: Numbers[_OfKey]) -> None:
-        self.of(row.key).frombytes(row.numbers)
+        found = self.by_key.get(row.key)
+        if found is None:
+            found = self.by_key[with_shared_texts(row.key)] = array("q")
+        found.frombytes(row.numbers)
 
     def __iter__(self) -> Iterator[Numbers[_OfKey]]:
         return (Numbers(key, numbers.tobytes()) for key, numbers in self.by_key.items())
