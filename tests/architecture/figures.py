@@ -22,7 +22,7 @@ from pathlib import Path
 
 import networkx as nx
 
-from tests.architecture.imports import ROOT, Import, imports, modules, statements
+from tests.architecture.imports import ROOT, Import, imports_of, modules, statements
 from tests.architecture.order import arrows_up, packages
 
 SMALL = 40
@@ -80,13 +80,16 @@ class Figure:
 
 def figures(root: Path, names: Iterable[str]) -> list[Figure]:
     """All figures that need no order, of the tree below `root` with these top-level packages."""
+    found, _ = _of_tree(root, names)
+    return found
+
+
+def _of_tree(root: Path, names: Iterable[str]) -> tuple[list[Figure], list[Import]]:
+    """The figures, and the imports that they count. Each module is parsed once, which takes most of the time."""
     paths = modules(names, root)
-    return _of_tree(root, paths, imports(paths))
-
-
-def _of_tree(root: Path, paths: Mapping[str, Path], arrows: list[Import]) -> list[Figure]:
     sources = [Source.read(name, path) for name, path in paths.items()]
-    return [
+    arrows = imports_of(((source.name, source.tree) for source in sources), paths)
+    found = [
         *_sizes(sources, root),
         *_arrows(arrows),
         *_small_modules(sources, arrows),
@@ -96,13 +99,13 @@ def _of_tree(root: Path, paths: Mapping[str, Path], arrows: list[Import]) -> lis
             chain.from_iterable(map(unclear_docstrings, sources)),
         ),
     ]
+    return found, arrows
 
 
 def own_figures() -> list[Figure]:
     """All figures of this tree, the imports that point up among them."""
-    paths = modules(packages())
-    arrows = imports(paths)
-    return [*_of_tree(ROOT, paths, arrows), Figure.count("imports that point up", map(str, arrows_up(arrows)))]
+    found, arrows = _of_tree(ROOT, packages())
+    return [*found, Figure.count("imports that point up", map(str, arrows_up(arrows)))]
 
 
 def _sizes(sources: list[Source], root: Path) -> list[Figure]:

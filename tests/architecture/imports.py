@@ -41,10 +41,16 @@ def modules(packages: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
 
 def imports(sources: Mapping[str, Path]) -> list[Import]:
     """Every import of one of these modules by another, sorted; those inside functions and for type checking count."""
+    trees = ((name, ast.parse(path.read_text(encoding="utf-8"))) for name, path in sources.items())
+    return imports_of(trees, sources)
+
+
+def imports_of(trees: Iterable[tuple[str, ast.Module]], sources: Mapping[str, Path]) -> list[Import]:
+    """The imports that `imports` finds, of modules that are parsed already."""
     found: set[Import] = set()
-    for importer, path in sources.items():
-        package = importer if path.name == "__init__.py" else importer.rpartition(".")[0]
-        for target in _targets(ast.parse(path.read_text(encoding="utf-8")), package):
+    for importer, tree in trees:
+        package = importer if sources[importer].name == "__init__.py" else importer.rpartition(".")[0]
+        for target in _targets(tree, package):
             imported = _module(target, sources)
             if imported is not None and imported != importer:
                 found.add(Import(importer, imported))
