@@ -70,6 +70,7 @@ def test_a_shipped_campaign_is_run(programs: Path, elsewhere: Path) -> None:
     assert code == ExitCode.CORRECT, output
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("extra", [EMULATION, HOSTS, SPARK], ids=lambda extra: str(extra.name))
 def test_what_an_extra_brings_is_asked_for_in_one_sentence(extra: Extra, programs: Path, elsewhere: Path) -> None:
     (elsewhere / "hosts.ini").write_text("a\n")

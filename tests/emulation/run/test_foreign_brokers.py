@@ -138,7 +138,11 @@ def test_a_slow_start_is_no_broken_session_and_a_listener_without_sessions_is(
     ("brokers", "sentence"),
     [
         ({"level": 1, "image": "no-such/broker:1"}, "there is no image no-such/broker:1 on this host"),
-        ({"level": 1, "image": "IMAGE", "environment": {"FOREIGN_DEFECT": "write_to_root"}}, "its root is read-only"),
+        pytest.param(
+            {"level": 1, "image": "IMAGE", "environment": {"FOREIGN_DEFECT": "write_to_root"}},
+            "its root is read-only",
+            marks=pytest.mark.proof,
+        ),
     ],
 )
 def test_an_unfit_image_ends_in_one_sentence_and_leaves_nothing(

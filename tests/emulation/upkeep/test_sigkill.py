@@ -203,6 +203,7 @@ def descendants(pid: int) -> list[ProcessIdentity]:
     return [identity for child in found if (identity := identify(child)) is not None]
 
 
+@pytest.mark.proof
 def test_temporary_files_of_a_killed_campaign_and_its_workers_are_removed(tmp_path: Path, temporary: Path) -> None:
     file = write_campaign(tmp_path)
     killed_once_it_has_made("brokerlab-*/pymp-*", temporary, "campaign", file, "--out", tmp_path / "out", "--jobs", 2)
