@@ -35,7 +35,7 @@ from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.content import encode_predicates, encode_publication
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
-from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
+from broker_service.routing.gryphon.streams.vector_digests import VectorDigests
 from broker_service.routing.interface import Action, Erase, Store
 from broker_service.tracing.trace import NullTrace
 from emulation.host.reference_loops import Reference

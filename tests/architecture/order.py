@@ -145,7 +145,7 @@ ROOMS: Mapping[str, Floors] = {
         "overlay virtual_time",
         "options subscriptions timer_keys",
         "detours propagation streams",
-        "clients messages",
+        "clients",
         "relaying",
         "router",
         "protocol",

@@ -114,7 +114,7 @@ TARGETS: Sequence[Target] = (
                 "ranges",
             ),
             *_of(f"{_ROUTING}.gryphon.subscriptions", "leaf_subscriptions", "roots", "covering"),
-            *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "known_state", "dissemination", "parties"),
+            *_of(f"{_ROUTING}.gryphon.propagation", "propagation", "dissemination", "parties"),
         ),
         (scenarios.GRYPHON, scenarios.GRYPHON_FLOODING),
     ),

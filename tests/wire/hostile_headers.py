@@ -22,7 +22,7 @@ from broker_service.routing.common.identifiers import Home
 from broker_service.routing.gryphon.detours import messages as detours
 from broker_service.routing.gryphon.propagation import messages as propagation
 from broker_service.routing.gryphon.streams import messages as streams
-from broker_service.routing.gryphon.virtual_time.vectors import encode_vector
+from broker_service.routing.gryphon.virtual_time import encode_vector
 from broker_service.routing.medym import messages as medym
 from broker_service.routing.octopia import messages as octopia
 from broker_service.routing.semi_probabilistic import messages as semi_probabilistic

@@ -19,7 +19,7 @@ import msgspec
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
 from broker_service.routing.gryphon.options import GryphonOptions
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.streams.horizon import Lost
 from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.state import StreamState
@@ -27,8 +27,7 @@ from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING
 from broker_service.routing.gryphon.subscriptions.covering import Covering
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafChange, LeafSubscriptions
 from broker_service.routing.gryphon.timer_keys import Batch
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock, VirtualTime
-from broker_service.routing.gryphon.virtual_time.vectors import Vector
+from broker_service.routing.gryphon.virtual_time import Vector, VirtualClock, VirtualTime
 from broker_service.routing.interface import (
     Action,
     Actions,

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from broker_service.messages import MOST_IN_DOUBT, BrokerId
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.gryphon.overlay.routing_tree import tree_from
+from broker_service.routing.gryphon.overlay import tree_from
 from broker_service.routing.options import Preparation, ProtocolOptions
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Order, Promises

@@ -23,19 +23,16 @@ import msgspec
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.common.decoding import header_decoder
 from broker_service.routing.gryphon.clients import Clients
 from broker_service.routing.gryphon.detours.detours import Detours
-from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways
+from broker_service.routing.gryphon.detours.messages import Detour, DetourControl, Seek, Ways
 from broker_service.routing.gryphon.detours.offered import MOST_PARTS
-from broker_service.routing.gryphon.messages import decode_any
 from broker_service.routing.gryphon.options import GryphonOptions
-from broker_service.routing.gryphon.overlay.local_view import LocalView
-from broker_service.routing.gryphon.overlay.paths import hash_of
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
-from broker_service.routing.gryphon.propagation.known_state import KnownState
+from broker_service.routing.gryphon.overlay import LocalView, RoutingTree, hash_of
 from broker_service.routing.gryphon.propagation.messages import Control
 from broker_service.routing.gryphon.propagation.parties import Exchanges
-from broker_service.routing.gryphon.propagation.propagation import Propagation
+from broker_service.routing.gryphon.propagation.propagation import KnownState, Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep, recovered_log
 from broker_service.routing.gryphon.relaying.relay import Relay
@@ -56,8 +53,7 @@ from broker_service.routing.gryphon.timer_keys import (
     Party,
     SeekDetours,
 )
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
-from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, encode_vector, maximum
+from broker_service.routing.gryphon.virtual_time import Vector, VirtualClock, decode_vector, encode_vector, maximum
 from broker_service.routing.interface import (
     Action,
     Actions,
@@ -74,6 +70,10 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 
+decode_any: Callable[[bytes], Control | StreamControl | DetourControl] = header_decoder(
+    Control | StreamControl | DetourControl
+)
+"""Decodes any control message between brokers: about propagation, streams or detours."""
 _PUBLISH: Final = Kind.PUBLISH
 _CONTROL: Final = Kind.CONTROL
 _LAST_OFFER = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 
 
 class Batch(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.notation import parse_composite
 from broker_service.messages import BrokerFrame, ClientEvent, Operation, Outcome, Welcome
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from record.time_units import SECOND
 from tests.broker_service.loopback import QUOTES, STOCKS, WITHIN, Loopback, quote
 

@@ -9,7 +9,7 @@ import msgspec
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Addition, Change
 from broker_service.routing.gryphon.relaying.retransmission import Retransmission
 from broker_service.routing.gryphon.streams.horizon import Horizon
@@ -18,8 +18,7 @@ from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.ranges import RangeSet
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.streams.stored_publications import POSITION_BITS
-from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME
-from broker_service.routing.gryphon.virtual_time.vectors import Vector
+from broker_service.routing.gryphon.virtual_time import MOST_TIME, Vector
 from broker_service.routing.interface import Action, Actions
 
 

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways, send, wrapped
 from broker_service.routing.gryphon.detours.offered import MOST_PARTS, OfferedDetours
-from broker_service.routing.gryphon.overlay.local_view import LocalView
+from broker_service.routing.gryphon.overlay import LocalView
 from broker_service.routing.gryphon.timer_keys import SeekDetours
 from broker_service.routing.interface import Action, Actions, LinkStatus, MalformedMessageError, Send, SetTimer
 

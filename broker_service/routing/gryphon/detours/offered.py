@@ -9,7 +9,7 @@ import msgspec
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways, send
-from broker_service.routing.gryphon.overlay.local_view import LocalView
+from broker_service.routing.gryphon.overlay import LocalView
 from broker_service.routing.interface import Action, LinkStatus, MalformedMessageError, Send
 
 MOST_PARTS: Final = 2

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.overlay.local_view import LocalView
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import LocalView, NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Ask
 from broker_service.routing.gryphon.propagation.parties import expected, send
 from broker_service.routing.gryphon.timer_keys import AskAgain
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, dominates, raise_to
+from broker_service.routing.gryphon.virtual_time import Leaf, Vector, VirtualTime, dominates, raise_to
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
 _MOST_DOUBLINGS: Final = 9

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.overlay.local_view import LocalView
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import LocalView, NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Settled
 from broker_service.routing.gryphon.propagation.parties import Exchanges, Parties, Standing, send
 from broker_service.routing.gryphon.timer_keys import GiveUp, Party
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vectors import Vector, dominates, encode_vector
+from broker_service.routing.gryphon.virtual_time import Vector, VirtualTime, dominates, encode_vector
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
 MOST_REQUESTS: Final = 1_000

@@ -22,14 +22,13 @@ from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.gryphon.overlay.local_view import LocalView
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import LocalView, NodeNumber
 from broker_service.routing.gryphon.propagation.messages import LABELS, Control, News, Offer
 from broker_service.routing.gryphon.timer_keys import Party
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vectors import (
+from broker_service.routing.gryphon.virtual_time import (
     Leaf,
     Vector,
+    VirtualTime,
     dominates,
     encode_vector,
     part_of,
@@ -196,7 +195,8 @@ class Parties:
         target = self.target(party)
         if not target:
             return []
-        wait = self._exchanges.owe(party, {news.leaf: news.time}, self._now(), self._round_trip(target))
+        round_trip = self._round_trip(target)
+        wait = self._exchanges.owe(party, {news.leaf: news.time}, self._now(), round_trip)
         return [send(target, news), SetTimer(party, wait, awaited=True)]
 
     def owe(self, party: Party, needed: Vector) -> list[Action]:
@@ -205,7 +205,8 @@ class Parties:
         if not target:
             self._exchanges.suspend(party)
             return [CancelTimer(party)]
-        wait = self._exchanges.owe(party, needed, self._now(), self._round_trip(target))
+        round_trip = self._round_trip(target)
+        wait = self._exchanges.owe(party, needed, self._now(), round_trip)
         return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
 
     def repeat(self, party: Party) -> list[Action]:
@@ -218,7 +219,8 @@ class Parties:
         if not target:
             self._exchanges.suspend(party)
             return []
-        wait = self._exchanges.repeat(party, self._now(), self._round_trip(target))
+        round_trip = self._round_trip(target)
+        wait = self._exchanges.repeat(party, self._now(), round_trip)
         return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
 
     def acknowledged(self, neighbour: BrokerId, node: NodeNumber, known: Vector) -> list[Action]:

@@ -2,7 +2,7 @@
 
 1. A publication goes to a node further down if a root of that node matches it, or if V_b is below its vector in an
    element of that node: then this broker does not know enough, and sends it regardless. Otherwise its position is
-   silent for that node. Any broker of the node will do (`paths`).
+   silent for that node. Any broker of the node will do (`overlay`).
 2. A publication carries the silent positions just before it. On a single path nothing else is needed. Where
    publications take several paths, silent positions that none has carried are announced by themselves after
    `silence_after`.
@@ -21,9 +21,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.clients import Clients
 from broker_service.routing.gryphon.detours.detours import Detours
 from broker_service.routing.gryphon.options import GryphonOptions
-from broker_service.routing.gryphon.overlay.local_view import LocalView
-from broker_service.routing.gryphon.overlay.paths import PATHS
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import PATHS, LocalView, NodeNumber
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
 from broker_service.routing.gryphon.streams.horizon import HORIZONS
@@ -39,10 +37,9 @@ from broker_service.routing.gryphon.streams.messages import (
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
 from broker_service.routing.gryphon.streams.state import StreamState
+from broker_service.routing.gryphon.streams.vector_digests import EncodedVector
 from broker_service.routing.gryphon.timer_keys import Announce
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
-from broker_service.routing.gryphon.virtual_time.vectors import Vector, encode_vector, part_of
+from broker_service.routing.gryphon.virtual_time import Vector, VirtualTime, encode_vector, part_of
 from broker_service.routing.interface import Action, MalformedMessageError, Send, SetTimer
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from broker_service.routing.gryphon.options import GryphonOptions
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import AnnounceEnd
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
+from broker_service.routing.gryphon.virtual_time import VirtualTime
 from broker_service.routing.interface import (
     Action,
     CancelTimer,

@@ -8,15 +8,14 @@
 from __future__ import annotations
 
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.streams.horizon import Lost
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack
 from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import Collect, Gap
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vectors import Vector
+from broker_service.routing.gryphon.virtual_time import Vector, VirtualTime
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
 

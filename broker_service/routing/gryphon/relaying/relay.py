@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.relaying.reception import Reception
@@ -32,10 +32,9 @@ from broker_service.routing.gryphon.streams.messages import (
 )
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.state import CacheOrder, StreamState
+from broker_service.routing.gryphon.streams.vector_digests import EncodedVector
 from broker_service.routing.gryphon.timer_keys import Announce, Collect, Gap
-from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME
-from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
-from broker_service.routing.gryphon.virtual_time.vectors import decode_vector
+from broker_service.routing.gryphon.virtual_time import MOST_TIME, decode_vector
 from broker_service.routing.interface import Action, Buffer
 
 StreamTimer = Gap | Collect | Announce

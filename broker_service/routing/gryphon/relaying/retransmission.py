@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from broker_service.messages import BrokerId, Kind
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, MOST_RANGES, Nack, require, require_ranges

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker_service.routing.gryphon.virtual_time.clock import TICKS_BITS, VirtualTime
-from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector
+from broker_service.routing.gryphon.virtual_time import TICKS_BITS, Leaf, Vector, VirtualTime
 
 
 class Debts:

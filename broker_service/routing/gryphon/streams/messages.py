@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from broker_service.routing.common.decoding import header_decoder
-from broker_service.routing.gryphon.overlay.paths import MOST_HASH
+from broker_service.routing.gryphon.overlay import MOST_HASH
 from broker_service.routing.gryphon.streams.ranges import Range
 from broker_service.routing.interface import MalformedMessageError
 
@@ -46,7 +46,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     vector: bytes | None = None
     """The encoded vector; None when the sender has sent this vector over this link before."""
     hash: int = 0
-    """The number by which brokers of nodes are chosen (`paths`)."""
+    """The number by which brokers of nodes are chosen (`overlay`)."""
 
     @property
     def digest(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from broker_service.messages import ClientId, Kind, Message
-from broker_service.routing.gryphon.virtual_time.vectors import Vector
+from broker_service.routing.gryphon.virtual_time import Vector
 
 
 class Held(msgspec.Struct, frozen=True, gc=False):
@@ -28,7 +28,7 @@ class Cached(msgspec.Struct, frozen=True, gc=False):
     message: Message
     digest: int
     hash: int
-    """The number by which brokers of nodes are chosen for it (`paths`)."""
+    """The number by which brokers of nodes are chosen for it (`overlay`)."""
 
 
 class Logged(msgspec.Struct, frozen=True, array_like=True, gc=False):

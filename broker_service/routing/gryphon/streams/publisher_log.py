@@ -19,9 +19,8 @@ from broker_service.routing.gryphon.streams.debts import Debts
 from broker_service.routing.gryphon.streams.publications import Logged
 from broker_service.routing.gryphon.streams.recognition import BLOCKS, Accepted, Recognition
 from broker_service.routing.gryphon.streams.stored_publications import StoredPublications, StoredVectors
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
-from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector
+from broker_service.routing.gryphon.streams.vector_digests import VectorDigests
+from broker_service.routing.gryphon.virtual_time import Leaf, Vector, VirtualTime
 from broker_service.routing.interface import Action, Erase, Store
 
 _LOST: Final = "lost "

@@ -6,14 +6,13 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
 from broker_service.routing.gryphon.streams.horizon import Horizon
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import RangeSet
-from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
-from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
-from broker_service.routing.gryphon.virtual_time.vectors import Leaf
+from broker_service.routing.gryphon.streams.vector_digests import VectorDigests
+from broker_service.routing.gryphon.virtual_time import Leaf, VirtualTime
 
 
 class StreamState:

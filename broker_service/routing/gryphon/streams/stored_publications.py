@@ -19,8 +19,8 @@ import msgspec
 
 from broker_service.routing.gryphon.streams.publications import Logged
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
-from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
-from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, encode_vector
+from broker_service.routing.gryphon.streams.vector_digests import VectorDigests
+from broker_service.routing.gryphon.virtual_time import Vector, decode_vector, encode_vector
 from broker_service.routing.interface import Action, Erase, Store
 
 POSITION_BITS: Final = 32

@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering
 from broker_service.routing.gryphon.subscriptions.roots import ConjunctionGraph, ConjunctionSet, Node
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock, VirtualTime
+from broker_service.routing.gryphon.virtual_time import VirtualClock, VirtualTime
 
 Subscriber = TypeVar("Subscriber")
 

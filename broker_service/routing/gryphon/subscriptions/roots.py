@@ -28,7 +28,7 @@ from graphlib import TopologicalSorter
 from hashlib import blake2b
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.overlay import NodeNumber
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering, Effort
 

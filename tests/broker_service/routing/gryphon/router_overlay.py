@@ -16,7 +16,7 @@ from broker_service.messages import Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from broker_service.routing.interface import (
     Actions,
     AnnounceLoss,

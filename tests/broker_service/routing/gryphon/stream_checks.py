@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from broker_service.routing.interface import RouterContext
 from tests.broker_service.routing.gryphon.router_overlay import LINES, RouterOverlay, StuckError
 

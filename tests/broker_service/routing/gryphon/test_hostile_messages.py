@@ -23,7 +23,7 @@ from broker_service.routing.gryphon.streams.messages import (
     Stamp,
     StreamControl,
 )
-from broker_service.routing.gryphon.virtual_time.vectors import encode_vector
+from broker_service.routing.gryphon.virtual_time import encode_vector
 from broker_service.routing.interface import MalformedMessageError
 from tests.broker_service.routing.gryphon.router_overlay import LINES, RouterOverlay
 

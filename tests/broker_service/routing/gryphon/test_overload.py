@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from broker_service.messages import Kind
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from broker_service.routing.interface import RouterContext
 from tests.broker_service.routing.gryphon.router_overlay import COMPLETE, FIGURE_7, LINES, RouterOverlay
 from tests.properties.gryphon import gryphon_mutants as mutants

@@ -13,8 +13,8 @@ import pytest
 
 from broker_service.messages import Kind
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.messages import decode_any
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
+from broker_service.routing.gryphon.router import decode_any
 from broker_service.routing.interface import RouterContext
 from tests.broker_service.routing.gryphon.router_overlay import COMPLETE, FIGURE_7, LINES, RouterOverlay
 from tests.broker_service.routing.gryphon.stream_checks import NUMBERS, Trial, findings

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from tests.broker_service.routing.gryphon.router_overlay import LINES, RouterOverlay
 
 FORK = RoutingTree((("c",), ("a",), ("b1", "b2")), ((0, 1), (1, 2)))

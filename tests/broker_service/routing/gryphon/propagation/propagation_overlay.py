@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from broker_service.language.relations import covers
-from broker_service.routing.gryphon.overlay.local_view import LocalView
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
-from broker_service.routing.gryphon.propagation.known_state import KnownState
+from broker_service.routing.gryphon.overlay import LocalView, RoutingTree
 from broker_service.routing.gryphon.propagation.messages import decode_control
 from broker_service.routing.gryphon.propagation.parties import Exchanges
-from broker_service.routing.gryphon.propagation.propagation import Propagation
+from broker_service.routing.gryphon.propagation.propagation import KnownState, Propagation
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import ExactCovering
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.subscriptions.roots import RootSets
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
+from broker_service.routing.gryphon.virtual_time import VirtualClock
 from broker_service.routing.interface import Actions, CancelTimer, Send, SetTimer, TimerKey
 
 ROUNDS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from tests.broker_service.routing.gryphon.propagation.propagation_overlay import PropagationOverlay
 from tests.broker_service.routing.gryphon.propagation.test_propagation import WIDE
 

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from broker_service.routing.gryphon.overlay import RoutingTree
 from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request
-from broker_service.routing.gryphon.propagation.known_state import KnownState
 from broker_service.routing.gryphon.propagation.messages import (
     Addition,
     Ask,
@@ -26,13 +25,12 @@ from broker_service.routing.gryphon.propagation.messages import (
     decode_control,
 )
 from broker_service.routing.gryphon.propagation.parties import Parties
-from broker_service.routing.gryphon.propagation.propagation import Propagation, _vector_behind
+from broker_service.routing.gryphon.propagation.propagation import KnownState, Propagation, _vector_behind
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.subscriptions.roots import Node, RootSets
 from broker_service.routing.gryphon.timer_keys import AskAgain, Party
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
-from broker_service.routing.gryphon.virtual_time.vectors import Vector, dominates, encode_vector
+from broker_service.routing.gryphon.virtual_time import Vector, VirtualClock, dominates, encode_vector
 from broker_service.routing.interface import Action, Actions, MalformedMessageError, Send
 from tests.broker_service.routing.gryphon.propagation.propagation_overlay import (
     Parts,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from broker_service.messages import Kind, Message
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
-from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
+from broker_service.routing.gryphon.streams.vector_digests import VectorDigests
 from broker_service.routing.interface import Action, Erase, Store
 
 LEAF, OTHER = 7, 8

@@ -9,7 +9,7 @@ from broker_service.language.relations import covers
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import ExactCovering
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafChange, LeafSubscriptions
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
+from broker_service.routing.gryphon.virtual_time import VirtualClock
 from tests.broker_service.routing.gryphon.subscriptions.gryphon_strategies import conjunction, conjunctions
 
 IBM = conjunction("[class,eq,'nyse'],[stock,eq,'ibm']")

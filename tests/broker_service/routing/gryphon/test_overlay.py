@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import pytest
 
-from broker_service.routing.gryphon.overlay.routing_tree import tree_from
+from broker_service.routing.gryphon.overlay import tree_from
 from broker_service.routing.options import PlannedLink, Preparation
 
 

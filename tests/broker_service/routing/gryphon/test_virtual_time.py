@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, VirtualClock
-from broker_service.routing.gryphon.virtual_time.vectors import (
+from broker_service.routing.gryphon.virtual_time import (
+    MOST_TIME,
+    VirtualClock,
     decode_vector,
     difference,
     dominates,

@@ -1,4 +1,4 @@
-"""The redundant routing tree: nodes of one or several brokers, and a leaf for each broker (section 2).
+"""The redundant overlay: a tree of nodes of one or several brokers, with a leaf for each broker (section 2).
 
 1. Nodes form a tree. Any two brokers of neighbouring nodes are linked, and any two brokers of one node.
 2. The paper has clients at edge nodes, which hold one broker, and lets a broker elsewhere implement a logical leaf of
@@ -11,18 +11,29 @@
 attribute is a node of its own, so that every tree of brokers is a redundant tree as it is. In an overlay that is no
 tree and where no broker has the attribute, brokers with the same neighbours, each counted among its own, are one node:
 a full mesh is a single node.
+
+One broker sees of the tree the sources of subscriptions around it, and the leaves behind each of them (`LocalView`).
+
+Of the brokers of a node any will do, and any link (section 3.1). Of the choices in `PATHS`, `hash` takes the broker
+whose place is the publication's hash, modulo the brokers of the node, or the next one that can be reached. The hash is
+the number of the stream, or comes from an attribute (`hash_of`). `message` takes them in turn, by position.
+`least-loaded` takes the link with the shortest queue.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
+from zlib import crc32
 
 import msgspec
 
+from broker_service.language import Value
 from broker_service.messages import BrokerId
+from broker_service.routing.interface import LinkStatus
 from broker_service.routing.options import Preparation
 
 NODE = "node"
@@ -130,3 +141,96 @@ def _not_redundant(reason: str) -> ValueError:
         f"gryphon routes on redundant trees: {reason}; use a topology of kind redundant-tree, or give brokers that "
         "stand in for each other the same attribute `node`"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LocalView:
+    """The part of the routing tree that one broker needs. The *sources* are the neighbouring nodes and the leaves at
+    the broker's own node."""
+
+    broker: BrokerId
+    node: NodeNumber
+    leaf: NodeNumber
+    """Leaf of the broker itself."""
+    peers: Mapping[BrokerId, NodeNumber]
+    """Leaves of the other brokers of the node."""
+    members: Mapping[NodeNumber, tuple[BrokerId, ...]]
+    """Brokers of the neighbouring nodes."""
+    node_of: Mapping[BrokerId, NodeNumber]
+    """Nodes of the brokers of neighbouring nodes."""
+    leaves: Mapping[BrokerId, NodeNumber]
+    """Leaves of all neighbours: of the other brokers of the node, and of those of neighbouring nodes."""
+    behind: Mapping[NodeNumber, frozenset[NodeNumber]]
+    """Leaves behind each source: on its side of the tree."""
+    before: Mapping[NodeNumber, frozenset[NodeNumber]]
+    """Leaves on this side of the edge to each neighbouring node."""
+    shared: frozenset[NodeNumber]
+    """Leaves of which this broker offers news to the brokers of its node: its own, and those behind neighbouring
+    nodes."""
+    source_of: Mapping[NodeNumber, NodeNumber]
+    """The source behind which each leaf is."""
+
+    @classmethod
+    def of(cls, tree: RoutingTree, broker: BrokerId) -> LocalView:
+        """Raises `KeyError` for a broker that is not in the tree."""
+        node = tree.node_of[broker]
+        members = {number: tree.nodes[number] for number in tree.neighbours.get(node, ())}
+        behind = {tree.leaves[member]: frozenset((tree.leaves[member],)) for member in tree.nodes[node]}
+        behind |= {number: tree.leaves_behind(node, number) for number in members}
+        every = frozenset(tree.leaves.values())
+        return cls(
+            broker=broker,
+            node=node,
+            leaf=tree.leaves[broker],
+            peers={member: tree.leaves[member] for member in tree.nodes[node] if member != broker},
+            members=members,
+            node_of={member: number for number, brokers in members.items() for member in brokers},
+            leaves={
+                member: tree.leaves[member]
+                for brokers in (tree.nodes[node], *members.values())
+                for member in brokers
+                if member != broker
+            },
+            behind=behind,
+            before={number: every - behind[number] for number in members},
+            shared=frozenset((tree.leaves[broker],)).union(*(behind[number] for number in members)),
+            source_of={leaf: source for source, leaves in behind.items() for leaf in leaves},
+        )
+
+
+Links = Mapping[BrokerId, LinkStatus]
+Path = Callable[[Links, Sequence[BrokerId], int, int], BrokerId | None]
+"""The broker for a hash and a position, of a node's brokers; None when no link to them works."""
+
+MOST_HASH = 1 << 32
+"""Number above all hashes."""
+
+
+def hash_of(value: Value | None) -> int:
+    """The hash of an attribute's value: an integer's own value, so that a scenario can choose paths; 0 for None."""
+    if value is None:
+        return 0
+    return value % MOST_HASH if isinstance(value, int) else crc32(str(value).encode())
+
+
+def by_hash(links: Links, members: Sequence[BrokerId], hash: int, position: int) -> BrokerId | None:
+    count = len(members)
+    first = members[hash % count]
+    if links[first].up:
+        return first
+    for place in range(hash + 1, hash + count):
+        if links[members[place % count]].up:
+            return members[place % count]
+    return None
+
+
+def by_message(links: Links, members: Sequence[BrokerId], hash: int, position: int) -> BrokerId | None:
+    return by_hash(links, members, position, 0)
+
+
+def by_load(links: Links, members: Sequence[BrokerId], hash: int, position: int) -> BrokerId | None:
+    reachable = [member for member in members if links[member].up]
+    return min(reachable, key=lambda member: links[member].queue_length, default=None)
+
+
+PATHS: Mapping[str, Path] = {"hash": by_hash, "message": by_message, "least-loaded": by_load}

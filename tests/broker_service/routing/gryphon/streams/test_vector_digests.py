@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector, VectorDigests
+from broker_service.routing.gryphon.streams.vector_digests import EncodedVector, VectorDigests
 from broker_service.routing.interface import MalformedMessageError
 
 LEAVES = dict.fromkeys(range(5))

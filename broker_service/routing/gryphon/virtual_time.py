@@ -1,4 +1,10 @@
-"""Vectors of virtual times, with one element for each leaf (section 3.2).
+"""Virtual time of leaves: the clock of one leaf, and vectors with a time of each leaf (sections 3.2 and 3.3).
+
+1. The clock is an integer. It advances by one with each change that the leaf announces. Operations between two changes
+   share a tick.
+2. It never runs back, not even over a crash. Nothing is stored for that: the incarnation of the broker, which grows
+   with every start, is the upper half of the time. The paper leaves the technique open.
+3. The leaf has announced all that was before its present time: the latest change carries the time before it.
 
 A vector V stands for a set of subscriptions: those of each leaf that are active and began at V(leaf) or before. V_b of
 a broker is the set it knows, V_m of a publication the set it must be matched against. If V_b is not below V_m in any
@@ -14,11 +20,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, TICKS_BITS, VirtualTime
 from broker_service.routing.interface import MalformedMessageError
 
+TICKS_BITS: Final = 32
+"""Ticks of one incarnation, in bits of a virtual time."""
+MOST_TIME: Final = (1 << 63) - 1
+
+VirtualTime = int
+"""Virtual time of a leaf; 0 is before every subscription."""
+
+
+class VirtualClock:
+    """The clock of one leaf."""
+
+    def __init__(self, incarnation: int = 1) -> None:
+        """`incarnation` is that of the leaf's broker, from 1. The first time of the first one is 1."""
+        self.time: VirtualTime = ((incarnation - 1) << TICKS_BITS) + 1
+        """The present time, at which subscriptions start that nothing covers; `advance` alone changes it."""
+
+    @property
+    def announced(self) -> VirtualTime:
+        """Time of the latest change; in the first incarnation, 0 when there was none."""
+        return self.time - 1
+
+    def advance(self) -> VirtualTime:
+        """Ends the present tick, and returns it."""
+        ended = self.time
+        self.time += 1
+        return ended
+
+
 Leaf = int
-"""Number of a leaf (`routing_tree`)."""
+"""Number of a leaf (`overlay`)."""
 Vector = Mapping[Leaf, VirtualTime]
 """Times by leaf, none of them 0; a leaf that is missing has the time 0."""
 

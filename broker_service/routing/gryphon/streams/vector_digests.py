@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, difference, encode_vector
+from broker_service.routing.gryphon.virtual_time import Vector, decode_vector, difference, encode_vector
 from broker_service.routing.interface import MalformedMessageError
 
 MOST_VECTORS: Final = 1_000
