@@ -8,7 +8,7 @@ have different overlays or numbers of publications, because links then carry les
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 
 import msgspec
@@ -32,11 +32,12 @@ def compare_variants(
     seed: int,
     *,
     overlays: Mapping[str, Overlay],
-    links: Sequence[LinkLoad],
+    links_of: Callable[[str], Sequence[LinkLoad]],
 ) -> Comparison | None:
     """The fastest of the other variants against the first; None for a single variant.
 
-    `blocks` are those of all others, in order; `seed` fixes the resampling. `links` are those of all variants.
+    `blocks` are those of all others, in order; `seed` fixes the resampling. `links_of` returns those of one
+    variant.
     """
     if len(variants) < 2:
         return None
@@ -51,9 +52,7 @@ def compare_variants(
     compared = msgspec.structs.replace(compared, queueing_share=share)
     if not compared.because_of_queues:
         return compared
-    relieved = relieved_link(
-        [row for row in links if row.variant == reference.name], [row for row in links if row.variant == variant.name]
-    )
+    relieved = relieved_link(links_of(reference.name), links_of(variant.name))
     return msgspec.structs.replace(compared, relieved=relieved)
 
 

@@ -188,6 +188,11 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
         joined,
         [context.evidence for context in contexts],
     )
+    operations = [
+        operation_defects(*facts, logs.own_declarations.by_key, _numbered(number, logs))
+        for number, facts in enumerate(zip(run.manifest.variants, found.histories, found.rejected, strict=True))
+    ]
+    logs.own_declarations.by_key.clear()  # there is one for each subscription, and nobody reads them any more
     context = Context(contexts, found.changes, nodes, buckets, composed, joined, composite_buckets)
     delivered = _third(judged, context, parts).kept()
     publishers = total(delivered, PublisherTally(), counted("writing notifications", progress))
@@ -201,12 +206,7 @@ def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts)
             starts_of(variant, history, run.overlays[variant.name])
             for variant, history in zip(run.manifest.variants, found.histories, strict=True)
         ],
-        operations=[
-            operation_defects(variant, history, rejected, logs.own_declarations.by_key, _numbered(number, logs))
-            for number, (variant, history, rejected) in enumerate(
-                zip(run.manifest.variants, found.histories, found.rejected, strict=True)
-            )
-        ],
+        operations=operations,
         settling=[history.settling for history in found.histories],
         restarted=[history.starts for history in found.histories],
         full_sessions=[history.unread.full for history in found.histories],

@@ -83,7 +83,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
             findings.judgement.publications.blocks,
             run.manifest.seed,
             overlays=run.overlays,
-            links=findings.traffic.links(),
+            links_of=findings.traffic.links_of,
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import starmap
+from itertools import chain, starmap
 from typing import NamedTuple, TypeVar
 
 from analysis.reading.buffers import BufferReadings
@@ -129,15 +129,18 @@ class TrafficTables:
     scales: Sequence[float]
     """Number of publications for which each one stands that brokers logged, for each variant; 1 where they logged
     all."""
-    _activities: dict[Event, list[tuple[Activity, Amount]]] = field(init=False, repr=False, default_factory=dict)
-    """Activities by event, because each table needs few events; a mesh has hundreds of thousands of activities. Where
-    brokers logged a sample of publications, the amounts are those for which it stands."""
+    _activities: dict[tuple[int, Event], list[tuple[Activity, Amount]]] = field(
+        init=False, repr=False, default_factory=dict
+    )
+    """Activities by variant and event, because each table needs few events, and that of links one variant at a time; a
+    mesh has hundreds of thousands of activities. Where brokers logged a sample of publications, the amounts are those
+    for which it stands."""
 
     def __post_init__(self) -> None:
         for activity, amount in self.traffic.amounts:
             scale = self.scales[activity.variant]
             sampled = scale != 1 and activity.kind == _PUBLISH and activity.event in SAMPLED
-            of_event = self._activities.setdefault(activity.event, [])
+            of_event = self._activities.setdefault((activity.variant, activity.event), [])
             of_event.append((activity, amount.times(scale) if sampled else amount))
 
     def messages(self) -> list[BrokerMessages]:
@@ -183,18 +186,22 @@ class TrafficTables:
             for (variant, broker, kind, label), row in sorted(rows.items())
         ]  # fmt: skip
 
-    def links(self) -> list[LinkLoad]:
-        """The table `links`."""
-        rows: dict[tuple[int, str, str], tuple[Amount, Amount]] = {}
-        for activity, amount in self._of(Event.SENT):
-            key = activity.variant, activity.node, activity.peer or ""
+    def links(self) -> Iterator[LinkLoad]:
+        """The table `links`, made variant by variant, because it may be long."""
+        return chain.from_iterable(map(self.links_of, self.variants))
+
+    def links_of(self, variant: str) -> list[LinkLoad]:
+        """The rows of the table `links` of one variant."""
+        rows: dict[tuple[str, str], tuple[Amount, Amount]] = {}
+        for activity, amount in self._activities.get((self.variants.index(variant), Event.SENT), ()):
+            key = activity.node, activity.peer or ""
             every, publications = rows.setdefault(key, (Amount(), Amount()))
             every.merge(amount)
             if activity.kind == _PUBLISH:
                 publications.merge(amount)
         return [
             LinkLoad(
-                variant=self.variants[variant],
+                variant=variant,
                 source=source,
                 target=target,
                 messages=every.records,
@@ -204,7 +211,7 @@ class TrafficTables:
                 mean_wait_ms=every.duration / every.records / MILLISECOND if every.max_duration != _NEVER else None,
                 max_wait_ms=every.max_duration / MILLISECOND if every.max_duration != _NEVER else None,
             )
-            for (variant, source, target), (every, publications) in sorted(rows.items())
+            for (source, target), (every, publications) in sorted(rows.items())
         ]
 
     def matching(self) -> list[MatchingLoad]:
@@ -269,8 +276,8 @@ class TrafficTables:
         """The table `buffers`, made row by row, because it may be long."""
         return self.traffic.buffers.rows(self.variants, self.run_starts)
 
-    def _of(self, event: Event) -> list[tuple[Activity, Amount]]:
-        return self._activities.get(event, [])
+    def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
+        return chain.from_iterable(self._activities.get((variant, event), ()) for variant in range(len(self.variants)))
 
     def _summed(self, event: Event, key: Callable[[Activity], _Key]) -> dict[_Key, Amount]:
         rows: dict[_Key, Amount] = {}
