@@ -47,7 +47,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "tid",
         (
-            *_of(f"{_ROUTING}.tid", "router", "trees", "bindings", "propagation", "tables", "routes"),
+            *_of(f"{_ROUTING}.tid", "router", "trees", "bindings", "tables", "routes"),
             *_of(f"{_ROUTING}.tid", "forwarding", "publications"),
         ),
         (scenarios.TID_FIXED, scenarios.TID_DYNAMIC, scenarios.TID_LINE, scenarios.TID_LATE),

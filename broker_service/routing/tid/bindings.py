@@ -1,21 +1,89 @@
-"""Subscriptions bound to trees at one broker (rule 2 of `router`), and the index of those that are matched here."""
+"""Subscriptions bound to trees at one broker (rule 2 of `router`), the messages that carry them up the trees, and their
+withdrawals, and the index of those that are matched here.
+
+All trees whose next hop is the same share one message.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from broker_service.language import Subscription
 from broker_service.language.relations import intersects
 from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.bounds import MOST_TREES_NAMED
+from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.interface import Action, Actions, MalformedMessageError, Matcher
-from broker_service.routing.tid.propagation import Propagation
+from broker_service.routing.interface import Action, Actions, MalformedMessageError, Matcher, Send
+from broker_service.routing.tid.messages import SubscribeHeader, UnsubscribeHeader
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import (
     AdvertisementRow,
     PublicationRoutingTable,
+    SubscriptionRoutingTable,
     SubscriptionRow,
 )
+
+
+class Propagation:
+    """Makes the messages of one broker. The router owns and maintains the tables."""
+
+    def __init__(self, advertisements: SubscriptionRoutingTable, subscriptions: PublicationRoutingTable) -> None:
+        self._advertisements = advertisements
+        self._subscriptions = subscriptions
+
+    def forward(self, entry: SubscriptionRow, tids: Iterable[TreeId], hops: int) -> list[Send]:
+        """Sends a subscription one hop up each of these trees, except back to where it came from."""
+        by_next_hop: dict[BrokerId, list[TreeId]] = {}
+        for tid in tids:
+            next_hop = None if (row := self._advertisements.get(tid)) is None else row.last_hop
+            route = entry.routes.by_tid.get(tid)
+            if next_hop is not None and (route is None or route.last_hop != next_hop):
+                by_next_hop.setdefault(next_hop, []).append(tid)
+        return [
+            Send(neighbour, _subscribe_message(entry, part, hops + 1))
+            for neighbour, bound in by_next_hop.items()
+            for part in _parts(bound)
+        ]
+
+    def renew(self, neighbour: BrokerId, tids: Iterable[TreeId]) -> list[Send]:
+        """Sends every subscription that is bound to these trees, all of which lead to this neighbour."""
+        together: dict[tuple[SubscriptionRow, int], list[TreeId]] = {}
+        for tid in tids:
+            for entry in self._subscriptions.bound_to(tid):
+                route = entry.routes.by_tid.get(tid)
+                if route is None or route.last_hop != neighbour:
+                    together.setdefault((entry, route.distance if route else 0), []).append(tid)
+        return [
+            Send(neighbour, _subscribe_message(entry, part, distance + 1))
+            for (entry, distance), bound in together.items()
+            for part in _parts(bound)
+        ]
+
+    def withdraw(self, entry: SubscriptionRow, tids: Iterable[TreeId], source: BrokerId | None) -> list[Send]:
+        """Sends a withdrawal one hop up each of these trees, except back to `source`."""
+        by_next_hop: dict[BrokerId, list[TreeId]] = {}
+        for tid in tids:
+            next_hop = None if (row := self._advertisements.get(tid)) is None else row.last_hop
+            if next_hop is not None and next_hop != source:
+                by_next_hop.setdefault(next_hop, []).append(tid)
+        return [
+            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode_header(UnsubscribeHeader(part))))
+            for next_hop, bound in by_next_hop.items()
+            for part in _parts(bound)
+        ]
+
+
+def _subscribe_message(row: SubscriptionRow, tids: tuple[TreeId, ...], hops: int) -> Message:
+    """The subscription of a row along these trees, as its next broker gets it."""
+    return Message(Kind.SUBSCRIBE, row.id, row.body, encode_header(SubscribeHeader(row.client, tids)), hops)
+
+
+def _parts(tids: list[TreeId]) -> Sequence[tuple[TreeId, ...]]:
+    """Trees in groups that fit into a header."""
+    if len(tids) <= MOST_TREES_NAMED:
+        return (tuple(tids),)
+    return [tuple(tids[begin : begin + MOST_TREES_NAMED]) for begin in range(0, len(tids), MOST_TREES_NAMED)]
 
 
 class Bindings:

@@ -9,8 +9,7 @@ import msgspec
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES_NAMED, BrokerName, BrokerPath, Name
 from broker_service.routing.common.decoding import encode_header, header_decoder
-from broker_service.routing.tid.routes import TreeId
-from broker_service.routing.tid.tables import AdvertisementRow, Group, SubscriptionRow
+from broker_service.routing.tid.tables import AdvertisementRow, Group
 
 MOST_DESTINATION_BYTES: Final = 1 << 15
 """Bytes of a publication's header, in which a subscription takes three to five. The publisher's broker sends several
@@ -65,8 +64,3 @@ decode_publish = header_decoder(PublishHeader, MOST_DESTINATION_BYTES)
 def advertise_message(row: AdvertisementRow, sender: BrokerId, hops: int) -> Message:
     """The advertisement of a row, as its next broker gets it."""
     return Message(Kind.ADVERTISE, row.id, row.body, encode_header(AdvertiseHeader((*row.path, sender))), hops)
-
-
-def subscribe_message(row: SubscriptionRow, tids: tuple[TreeId, ...], hops: int) -> Message:
-    """The subscription of a row along these trees, as its next broker gets it."""
-    return Message(Kind.SUBSCRIBE, row.id, row.body, encode_header(SubscribeHeader(row.client, tids)), hops)

@@ -49,7 +49,7 @@ from broker_service.routing.interface import (
     RoutesComposites,
     TimerKey,
 )
-from broker_service.routing.tid.bindings import Bindings
+from broker_service.routing.tid.bindings import Bindings, Propagation
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
     Lost,
@@ -60,7 +60,6 @@ from broker_service.routing.tid.messages import (
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.placement.messages import PlacementMessage
 from broker_service.routing.tid.placement.setup import make_units
-from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.publications import Publications
 from broker_service.routing.tid.reconciliation import (
     Announcement,
@@ -207,7 +206,9 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         home, number = split_id(message.id)
         if self._incarnations.is_former(home) or home == self._home:
             return []
-        tids = {sys.intern(tid): is_void(tid, self._advertisements, self._incarnations) for tid in header.tids}
+        tids: dict[TreeId, bool] = {}
+        for tid in header.tids:
+            tids[sys.intern(tid)] = is_void(tid, self._advertisements, self._incarnations)
         known = self._subscriptions.get(message.id)
         if known is None:
             name, client = sys.intern(message.id.rpartition(".")[0]), sys.intern(header.client)

@@ -12,10 +12,9 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Reconciliation
 from broker_service.routing.interface import Action, Actions, MalformedMessageError, Send
-from broker_service.routing.tid.bindings import Bindings
+from broker_service.routing.tid.bindings import Bindings, Propagation
 from broker_service.routing.tid.messages import Lost, advertise_message, decode_advertise
 from broker_service.routing.tid.placement.exchange import Exchange
-from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.reconciliation import Announcement, KnownIncarnations, Tree, is_void
 from broker_service.routing.tid.routes import TreeId, shared_path
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
