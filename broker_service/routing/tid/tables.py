@@ -64,6 +64,8 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         """TIDs that were withdrawn lately."""
         self.rooted: set[TreeId] = set()
         """Trees that are rooted at this broker."""
+        self.ending: set[TreeId] = set()
+        """Trees whose rows are `ending`; hardly ever any."""
         self._roots: defaultdict[BrokerId, int] = defaultdict(int)
         """Numbers of trees, by the broker that they are rooted at."""
 
@@ -80,6 +82,7 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         row = self._rows.pop(id, None)
         if row is not None:
             self.rooted.discard(id)
+            self.ending.discard(id)
             _count_less(self._roots, row.root.broker)
         return row
 

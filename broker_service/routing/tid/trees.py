@@ -103,6 +103,7 @@ class Trees:
         if row.ending:
             return []
         row.ending = True
+        self._advertisements.ending.add(row.id)
         if self._reconciliation.is_up(row.last_hop):
             return [Send(row.last_hop, message)]
         return [self._reconciliation.set_timer(row.last_hop)]
@@ -136,6 +137,8 @@ class Trees:
 
     def ending_through(self, neighbour: BrokerId) -> list[AdvertisementRow]:
         """Trees that have ended, though the copy that says so along the tree has not come from this neighbour yet."""
+        if not self._advertisements.ending:
+            return []
         return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
 
     def broadcast(self, message: Message, source: BrokerId | None) -> list[Action]:
