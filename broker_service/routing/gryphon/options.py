@@ -62,7 +62,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     """Seconds for which the publications that an unreachable broker needs are kept for it."""
     log_bytes: int = 64 << 20
     """Publications that a publishers' broker keeps, in bytes; beyond, its publishers wait. Half of it at most is for
-    brokers out of reach (`streams.debts`)."""
+    brokers out of reach (`streams.publisher_log`)."""
     cache_bytes: int = 8 << 20
     """Bytes of recent publications that a broker keeps, so that it can send them again when another broker asks."""
     reorder_bytes: int = 16 << 20

@@ -1,6 +1,6 @@
 """Upkeep of the log of a broker's own stream, after each publication and each acknowledgement.
 
-1. Publications that are owed to no leaf any more are forgotten, and what is given up (`debts`).
+1. Publications that are owed to no leaf any more are forgotten, and what is given up (`publisher_log`).
 2. While the log is full, publishers wait.
 3. While some leaf has not acknowledged all positions, the end of the stream is announced every `head_every` seconds,
    because no later publication shows what was lost last. While none of these leaves can be reached, nothing waits for
