@@ -21,7 +21,7 @@ from emulation.network.drivers import usable_drivers
 from emulation.network.probing.probes import LinkProbe
 from tests.emulation.network.guest.trial import LINKS, Findings
 
-pytestmark = [pytest.mark.proof, pytest.mark.guest, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.guest, pytest.mark.timeout(400)]
 
 GUEST = Path(__file__).parent / "guest"
 ROOT = Path(__file__).resolve().parents[3]

@@ -187,7 +187,6 @@ def test_the_process_runtime_delivers_the_same(runtime: str, tmp_path: Path) -> 
     assert_nothing_is_left(run.name)
 
 
-@pytest.mark.proof
 def test_a_broker_that_dies_is_named_and_the_rest_goes_on(running: subprocess.Popen[str], tmp_path: Path) -> None:
     wait_for(tmp_path, "phase begins.*phase=join", running)
     run = only_run(tmp_path)
