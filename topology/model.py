@@ -191,7 +191,7 @@ class Overlay:
             return
         object.__setattr__(self, "_adjacency", _adjacency(brokers, self.links))
         if not self.may_be_partitioned:
-            _require_connected(self._adjacency)
+            _require_connected(self.to_networkx())
 
     @property
     def is_full_mesh(self) -> bool:
@@ -276,8 +276,8 @@ def _adjacency(brokers: Mapping[BrokerId, Broker], links: Sequence[Link]) -> dic
     return adjacency
 
 
-def _require_connected(adjacency: Mapping[BrokerId, Mapping[BrokerId, Link]]) -> None:
-    parts = [sorted(part) for part in _parts(adjacency)]
+def _require_connected(graph: nx.Graph[BrokerId]) -> None:
+    parts = [sorted(part) for part in nx.connected_components(graph)]
     if len(parts) > 1:
         smallest = min(parts, key=len)
         listed = ", ".join(smallest[:5]) + (", ..." if len(smallest) > 5 else "")
@@ -285,18 +285,3 @@ def _require_connected(adjacency: Mapping[BrokerId, Mapping[BrokerId, Link]]) ->
             f"the overlay is disconnected: {len(parts)} parts, one of them {{{listed}}}; "
             "add a link between each two parts"
         )
-
-
-def _parts(adjacency: Mapping[BrokerId, Mapping[BrokerId, Link]]) -> Iterator[set[BrokerId]]:
-    """The connected parts, in the order of their first brokers. To make a graph of NetworkX first takes longer."""
-    seen: set[BrokerId] = set()
-    for first in adjacency:
-        if first in seen:
-            continue
-        part, waiting = {first}, [first]
-        while waiting:
-            further = adjacency[waiting.pop()].keys() - part
-            part |= further
-            waiting.extend(further)
-        seen |= part
-        yield part
