@@ -1,4 +1,4 @@
-"""Requests of the clients of one session, without I/O, and the stream that carries them.
+"""Requests of the clients of one session, without I/O.
 
 Many logical clients share one session. It remembers what each of them has advertised and subscribed to. When its stream
 breaks, it is opened again with back-off and submits all of that again, because a broker forgets clients whose session
@@ -6,22 +6,19 @@ has ended. Operations that were not answered before are answered then. Publicati
 are repeated, and the broker drops those that it has handled already, by their numbers. A broker that was restarted in
 between does not know what its former incarnation has handled; those publications are given up then, because they might
 reach subscribers twice, unless the routing protocol recognises repeats. It recognises the latest ones, so no more than
-these are sent before the broker has acknowledged some. `RequestStream` carries
-requests over gRPC, and `client_session` opens its streams; the simulator does both in virtual time.
+these are sent before the broker has acknowledged some. `client_session` carries requests over gRPC, the simulator in
+virtual time.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
-from broker_service.client_library.slow_reading import SlowReading
 from broker_service.core.progress import REPEATABLE
 from broker_service.language.model import shortened
 from broker_service.messages import (
@@ -36,13 +33,8 @@ from broker_service.messages import (
     Welcome,
     answer,
 )
-from broker_service.transport.duplex import DueWrites, Duplex, Stream
 from broker_service.transport.wire import (
     LONGEST_NAME,
-    MalformedFrameError,
-    decode_broker_frame,
-    encode_client_frames,
-    encode_processed,
 )
 from record.callbacks import do_nothing
 
@@ -53,9 +45,6 @@ _REQUEST_OVERHEAD: Final = 64
 
 _CHARACTER_BYTES: Final = 4
 """Bytes of a character of a name at most."""
-
-_FRAMES_AT_ONCE: Final = 16
-"""Frames that are encoded together; further requests wait, because the broker may not read."""
 
 
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
@@ -318,76 +307,3 @@ class ClientRequests:
             yield ClientRequest(client, 0, Operation.ATTACH)
             yield from declared.advertisements.values()
             yield from declared.subscriptions.values()
-
-
-class RequestStream(Duplex):
-    """One stream of a session: it carries requests to the broker, and brings its answers and notifications."""
-
-    def __init__(
-        self,
-        stream: Stream,
-        due_writes: DueWrites,
-        requests: ClientRequests,
-        begin: Callable[[Welcome], bytes],
-        reads: float | None,
-    ) -> None:
-        """`begin` is called with the broker's welcome and returns the first frame to send. `reads` is the number of
-        notifications that are read in a second; None: whatever comes."""
-        super().__init__(stream, due_writes)
-        self.closing = False
-        self.begun = False
-        """True once the broker's welcome has come."""
-        self.paused = False
-        """True while nothing is to be sent."""
-        self.processed = 0
-        """Number of the latest notification that was processed and is to be acknowledged; 0: none."""
-        self._requests = requests
-        self._begin = begin
-        self._first: Sequence[bytes] = ()
-        self._reading: SlowReading | None = None if reads is None else SlowReading(reads)
-        requests.on_waiting = self.wake
-
-    def on_frame(self, data: bytes) -> bool:
-        frame, reading = decode_broker_frame(data), self._reading
-        if self.begun and reading is not None:
-            reading.take(frame, time.monotonic())
-            self._read_due(reading)
-        elif self.begun:
-            self._requests.receive(frame)
-        elif frame.welcome is None:
-            raise MalformedFrameError("the first frame of a broker is no welcome")
-        else:
-            self._first = (self._begin(frame.welcome),)
-            self.begun = True
-            self.wake()
-        return reading is not None and reading.next_at is not None
-
-    async def ready(self) -> None:
-        """Reads what has come, one by one; nothing further is taken from the connection meanwhile."""
-        reading = self._reading
-        while reading is not None and (at := reading.next_at) is not None and self._stream.error is None:
-            await asyncio.sleep(max(0.0, at - time.monotonic()))
-            self._read_due(reading)
-
-    def _read_due(self, reading: SlowReading) -> None:
-        for part in reading.due(time.monotonic()):
-            self._requests.receive(part)
-
-    def next_frames(self) -> Sequence[bytes]:
-        if not self.begun:
-            return ()
-        first, self._first = self._first, ()
-        frames = list(first)
-        if self.paused:
-            return frames
-        if self.processed:
-            frames.append(encode_processed(self.processed))
-            self.processed = 0
-        most = len(first) + _FRAMES_AT_ONCE
-        while len(frames) < most:
-            if requests := self._requests.take():
-                frames += encode_client_frames(requests, self._requests.limits.message_bytes)
-            if len(requests) < self._requests.limits.batch:
-                return frames
-        self.wake()
-        return frames

@@ -1,6 +1,6 @@
 """The client's end of a session over gRPC: operations are queued without waiting, events arrive by callback.
 
-`client_requests` decides which requests travel, and has the stream that carries them; this module opens the streams.
+`client_requests` decides which requests travel; the streams that carry them are opened here, one after another.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import contextlib
 import logging
 import secrets
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from broker_service.client_library.client_requests import ClientRequests, RequestStream, SessionLimits
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.client_library.slow_reading import SlowReading
 from broker_service.links.backoff import BackOff
 from broker_service.messages import ClientEvent, ClientFrame, ClientRequest, Welcome
 from broker_service.transport.channel import Call, dial
-from broker_service.transport.duplex import DueWrites, StreamClosedError
+from broker_service.transport.duplex import DueWrites, Duplex, Stream, StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.outgoing import FIRST_WINDOW
 from broker_service.transport.silence import SILENT_HEARTBEATS
@@ -24,7 +27,10 @@ from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import STREAM_WINDOW
 from broker_service.transport.wire import (
     MalformedFrameError,
+    decode_broker_frame,
+    encode_client_frames,
     encode_first_frame,
+    encode_processed,
 )
 from record.callbacks import do_nothing
 
@@ -41,11 +47,87 @@ _CLOSE_WITHIN = 2.0
 _NAME_BYTES = 16
 """Random bytes in a session's name, by which its broker knows it again after a reconnection."""
 
+_FRAMES_AT_ONCE: Final = 16
+"""Frames that are encoded together; further requests wait, because the broker may not read."""
+
 _log = logging.getLogger(__name__)
 
 
 class ConnectError(Exception):
     """No broker answers at an address."""
+
+
+class RequestStream(Duplex):
+    """One stream of a session: it carries requests to the broker, and brings its answers and notifications."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        due_writes: DueWrites,
+        requests: ClientRequests,
+        begin: Callable[[Welcome], bytes],
+        reads: float | None,
+    ) -> None:
+        """`begin` is called with the broker's welcome and returns the first frame to send. `reads` is the number of
+        notifications that are read in a second; None: whatever comes."""
+        super().__init__(stream, due_writes)
+        self.closing = False
+        self.begun = False
+        """True once the broker's welcome has come."""
+        self.paused = False
+        """True while nothing is to be sent."""
+        self.processed = 0
+        """Number of the latest notification that was processed and is to be acknowledged; 0: none."""
+        self._requests = requests
+        self._begin = begin
+        self._first: Sequence[bytes] = ()
+        self._reading: SlowReading | None = None if reads is None else SlowReading(reads)
+        requests.on_waiting = self.wake
+
+    def on_frame(self, data: bytes) -> bool:
+        frame, reading = decode_broker_frame(data), self._reading
+        if self.begun and reading is not None:
+            reading.take(frame, time.monotonic())
+            self._read_due(reading)
+        elif self.begun:
+            self._requests.receive(frame)
+        elif frame.welcome is None:
+            raise MalformedFrameError("the first frame of a broker is no welcome")
+        else:
+            self._first = (self._begin(frame.welcome),)
+            self.begun = True
+            self.wake()
+        return reading is not None and reading.next_at is not None
+
+    async def ready(self) -> None:
+        """Reads what has come, one by one; nothing further is taken from the connection meanwhile."""
+        reading = self._reading
+        while reading is not None and (at := reading.next_at) is not None and self._stream.error is None:
+            await asyncio.sleep(max(0.0, at - time.monotonic()))
+            self._read_due(reading)
+
+    def _read_due(self, reading: SlowReading) -> None:
+        for part in reading.due(time.monotonic()):
+            self._requests.receive(part)
+
+    def next_frames(self) -> Sequence[bytes]:
+        if not self.begun:
+            return ()
+        first, self._first = self._first, ()
+        frames = list(first)
+        if self.paused:
+            return frames
+        if self.processed:
+            frames.append(encode_processed(self.processed))
+            self.processed = 0
+        most = len(first) + _FRAMES_AT_ONCE
+        while len(frames) < most:
+            if requests := self._requests.take():
+                frames += encode_client_frames(requests, self._requests.limits.message_bytes)
+            if len(requests) < self._requests.limits.batch:
+                return frames
+        self.wake()
+        return frames
 
 
 class ClientSession:

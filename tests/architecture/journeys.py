@@ -65,7 +65,7 @@ PUBLICATION: Sequence[Process] = (
         (
             Step(f"{_CLIENT}.client.Client.publish", "encodes the content, makes it an operation", "submit"),
             Step(f"{_CLIENT}.client_requests.ClientRequests.submit", "queues it, wakes the stream", "on_waiting"),
-            Step(f"{_CLIENT}.client_requests.RequestStream.next_frames", "fills a frame", "encode_client_frames"),
+            Step(f"{_CLIENT}.client_session.RequestStream.next_frames", "fills a frame", "encode_client_frames"),
         ),
         "gRPC stream of the client: ClientFrame",
     ),
@@ -104,7 +104,7 @@ PUBLICATION: Sequence[Process] = (
     Process(
         "subscriber's client",
         (
-            Step(f"{_CLIENT}.client_requests.RequestStream.on_frame", "decodes the frame", "receive"),
+            Step(f"{_CLIENT}.client_session.RequestStream.on_frame", "decodes the frame", "receive"),
             Step(f"{_CLIENT}.client.Session._on_event", "decodes the content"),
             Step(f"{_CLIENT}.client.Client.notify", "the application iterates over it", "put"),
         ),
