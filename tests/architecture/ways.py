@@ -234,8 +234,8 @@ def _both(name: str, protocol: str, subscription: Counts, publication: Counts) -
 
 
 WAYS: Mapping[str, BoundedWay] = {
-    "publication": BoundedWay(published, Counts(104, 20, 68)),
-    **_both("tid", "tid-fixed", Counts(182, 36, 127), Counts(100, 21, 79)),
+    "publication": BoundedWay(published, Counts(104, 20, 69)),
+    **_both("tid", "tid-fixed", Counts(182, 36, 127), Counts(100, 20, 77)),
     **_both("octopia", "octopia-spr", Counts(178, 29, 123), Counts(130, 23, 102)),
     **_both("cbf", "cbf", Counts(151, 27, 110), Counts(131, 20, 97)),
     **_both("channelization", "channelization", Counts(82, 19, 43), Counts(88, 21, 66)),

@@ -46,10 +46,7 @@ _ANY_ROUTING = (scenarios.TID_FIXED, scenarios.CBF, scenarios.OCTOPIA, scenarios
 TARGETS: Sequence[Target] = (
     Target(
         "tid",
-        (
-            *_of(f"{_ROUTING}.tid", "router", "trees", "bindings", "tables", "routes"),
-            *_of(f"{_ROUTING}.tid", "forwarding", "publications"),
-        ),
+        _of(f"{_ROUTING}.tid", "router", "trees", "bindings", "tables", "routes", "publications"),
         (scenarios.TID_FIXED, scenarios.TID_DYNAMIC, scenarios.TID_LINE, scenarios.TID_LATE),
     ),
     Target(

@@ -50,7 +50,6 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.tid.bindings import Bindings, Propagation
-from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
     Lost,
     Restarted,
@@ -60,7 +59,7 @@ from broker_service.routing.tid.messages import (
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.placement.messages import PlacementMessage
 from broker_service.routing.tid.placement.setup import make_units
-from broker_service.routing.tid.publications import Publications
+from broker_service.routing.tid.publications import Publications, make_forwarding
 from broker_service.routing.tid.reconciliation import (
     Announcement,
     Binding,

@@ -34,7 +34,7 @@ from broker_service.routing.octopia.tables import PublicationRoutingTable as Oct
 from broker_service.routing.semi_probabilistic.router import SemiProbabilisticRouter
 from broker_service.routing.semi_probabilistic.subscriptions import SubscriptionTable
 from broker_service.routing.tid.bindings import Bindings
-from broker_service.routing.tid.forwarding import Copies, DynamicForwarding, FixedForwarding
+from broker_service.routing.tid.publications import Copies, DynamicForwarding, FixedForwarding
 from broker_service.routing.tid.publications import Publications as TidPublications
 from broker_service.routing.tid.router import TidRouter
 from broker_service.routing.tid.tables import PublicationRoutingTable as TidTable

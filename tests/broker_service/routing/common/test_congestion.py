@@ -6,7 +6,7 @@ import pytest
 
 from broker_service.links.flow import IDLE, Flow
 from broker_service.routing.common.congestion import Congestion, CongestionOrFailure
-from broker_service.routing.tid.forwarding import CongestionLevels
+from broker_service.routing.tid.publications import CongestionLevels
 
 INTERVAL = 0.05
 

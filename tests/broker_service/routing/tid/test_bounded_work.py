@@ -13,7 +13,6 @@ from broker_service.messages import Kind, Message
 from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, MOST_TREES_NAMED
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid import common_routes
-from broker_service.routing.tid.forwarding import encoded_parts
 from broker_service.routing.tid.messages import (
     MOST_DESTINATION_BYTES,
     AdvertiseHeader,
@@ -24,6 +23,7 @@ from broker_service.routing.tid.messages import (
     decode_subscribe,
     decode_unsubscribe,
 )
+from broker_service.routing.tid.publications import encoded_parts
 from broker_service.routing.tid.tables import Group
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay

@@ -6,8 +6,8 @@ import pytest
 
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import header_decoder
-from broker_service.routing.tid.forwarding import Copies
 from broker_service.routing.tid.messages import PublishHeader
+from broker_service.routing.tid.publications import Copies
 from broker_service.routing.tid.routes import NO_ROUTES, Arrival, NextHop, Route, Routes
 
 ARRIVAL = Arrival(tid="A1", budget=3, source=None)
