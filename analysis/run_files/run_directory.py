@@ -93,16 +93,19 @@ class RunDirectory:
         return self.path / RESULTS
 
     @cached_property
+    def _distinct(self) -> Mapping[int, Overlay]:
+        """Each overlay once, by its identity, because variants may share one."""
+        return {id(overlay): overlay for overlay in self.overlays.values()}
+
+    @cached_property
     def brokers(self) -> tuple[BrokerId, ...]:
         """The brokers of all variants' overlays."""
-        distinct = {id(overlay): overlay for overlay in self.overlays.values()}
-        return tuple(dict.fromkeys(broker.id for overlay in distinct.values() for broker in overlay.brokers))
+        return tuple(dict.fromkeys(broker.id for overlay in self._distinct.values() for broker in overlay.brokers))
 
     @cached_property
     def directions(self) -> Mapping[str, LinkDirections]:
         """Properties of the links of each variant by their ends, the same object for variants of one overlay."""
-        distinct = {id(overlay): overlay for overlay in self.overlays.values()}
-        of_each = {key: LinkDirections(overlay) for key, overlay in distinct.items()}
+        of_each = {key: LinkDirections(overlay) for key, overlay in self._distinct.items()}
         return {variant: of_each[id(overlay)] for variant, overlay in self.overlays.items()}
 
     @cached_property
