@@ -6,7 +6,7 @@ All trees whose next hop is the same share one message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
 from broker_service.language import Subscription
 from broker_service.language.relations import intersects
@@ -96,9 +96,13 @@ class Bindings:
         matching: Matcher[SubscriptionRow],
         propagation: Propagation,
         report_dropped: Callable[[Message, str], None],
+        *,
+        rooted: Set[TreeId],
     ) -> None:
-        """`report_dropped` is that of `RouterContext`."""
+        """`rooted` are the trees that are rooted at this broker, a live view. `report_dropped` is that of
+        `RouterContext`."""
         self._home_name = str(home)
+        self._rooted = rooted
         self._subscriptions = subscriptions
         self._matching = matching
         self._propagation = propagation
@@ -135,7 +139,7 @@ class Bindings:
 
     def index(self, entry: SubscriptionRow) -> None:
         """Keeps in the matching index exactly the subscriptions that are bound to a tree rooted here."""
-        matched = not entry.tids.keys().isdisjoint(self._subscriptions.rooted)
+        matched = not entry.tids.keys().isdisjoint(self._rooted)
         if matched and not entry.indexed:
             self._matching.add(entry, entry.subscription)
             entry.indexed = True

@@ -89,12 +89,17 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         self._context = context
         self._home = Home(context.broker, context.incarnation)
         self._advertisements = SubscriptionRoutingTable()
-        self._subscriptions = PublicationRoutingTable(self._advertisements.rooted)
+        self._subscriptions = PublicationRoutingTable()
         self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
         self._propagation = Propagation(self._advertisements, self._subscriptions)
         self._bindings = Bindings(
-            self._home, self._subscriptions, self._matching, self._propagation, context.report_dropped
+            self._home,
+            self._subscriptions,
+            self._matching,
+            self._propagation,
+            context.report_dropped,
+            rooted=self._advertisements.rooted,
         )
         self._incarnations = KnownIncarnations(self._home, context.latest_incarnation)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
@@ -139,8 +144,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
         home, number = split_id(id)
-        name = sys.intern(id.rpartition(".")[0])
-        entry = SubscriptionRow(id, body, home, name, number, client, True, _subscription=subscription)
+        entry = SubscriptionRow(id, body, home, number, client, True, _subscription=subscription)
         self._subscriptions.add(entry)
         tids = [row.id for row in self._advertisements if self._bindings.intersects(row, subscription)]
         self._subscriptions.bind(entry, tids, None)
@@ -209,11 +213,7 @@ class TidRouter(DispatchingRouter, RoutesComposites):
         for tid in header.tids:
             tids[sys.intern(tid)] = is_void(tid, self._advertisements, self._incarnations)
         known = self._subscriptions.get(message.id)
-        if known is None:
-            name, client = sys.intern(message.id.rpartition(".")[0]), sys.intern(header.client)
-            entry = SubscriptionRow(message.id, message.body, home, name, number, client, False)
-        else:
-            entry = known
+        entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
         if not self._advertisements.rooted.isdisjoint(tids):
             entry.decode()  # before anything changes, because the body may be malformed
         if len(entry.tids) + len(tids) > MOST_TREES and len(entry.tids.keys() | tids.keys()) > MOST_TREES:

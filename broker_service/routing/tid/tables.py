@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from sys import intern
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -35,8 +36,6 @@ class AdvertisementRow(msgspec.Struct, eq=False, gc=False):
     """The brokers that it came through, the publisher's first, this one not included."""
     root: Home
     _advertisement: Advertisement | None = None
-    ending: bool = False
-    """True once the tree's end is known, but its message has not come along the tree yet."""
 
     @property
     def advertisement(self) -> Advertisement:
@@ -65,7 +64,7 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         self.rooted: set[TreeId] = set()
         """Trees that are rooted at this broker."""
         self.ending: set[TreeId] = set()
-        """Trees whose rows are `ending`; hardly ever any."""
+        """Trees whose end is known, but its message has not come along the tree yet; hardly ever any."""
         self._roots: defaultdict[BrokerId, int] = defaultdict(int)
         """Numbers of trees, by the broker that they are rooted at."""
 
@@ -73,6 +72,7 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         if row.id not in self:
             self._roots[row.root.broker] += 1
         self._rows[row.id] = row
+        self.ending.discard(row.id)
         if row.last_hop is None:
             self.rooted.add(row.id)
         else:
@@ -108,8 +108,6 @@ class SubscriptionRow(msgspec.Struct, eq=False, gc=False):
     id: str
     body: bytes
     home: Home
-    home_name: str
-    """`home` as `id` has it, one object for all rows of the process."""
     number: int
     client: str
     """The subscriber. A publication that matches several of its subscriptions makes one notification."""
@@ -121,6 +119,8 @@ class SubscriptionRow(msgspec.Struct, eq=False, gc=False):
     """Trees that the subscription is bound to, as far as this broker knows; unless it is local, those of its routes."""
     indexed: bool = False
     """True while the matching index of this broker has it."""
+    home_name: str = ""
+    """`home` as `id` has it; empty until the row is in a table."""
     _subscription: Subscription | None = None
 
     @property
@@ -191,11 +191,8 @@ class BoundRows:
 class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     """The PRT: one row a subscription, found by identifier, by home and number, and by TID."""
 
-    def __init__(self, rooted: Set[TreeId]) -> None:
-        """`rooted` are the trees that are rooted at this broker, a live view; the subscriptions of such a tree are
-        unbound when it ends."""
+    def __init__(self) -> None:
         super().__init__()
-        self.rooted = rooted
         self.by_home: dict[str, dict[int, SubscriptionRow]] = {}
         """The subscriptions of each home that has any, by number."""
         self._homes: defaultdict[BrokerId, int] = defaultdict(int)
@@ -207,8 +204,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     def of_broker(self, broker: BrokerId) -> Iterator[SubscriptionRow]:
         """The subscriptions of all incarnations of one broker; rows may be removed meanwhile."""
         if broker in self._homes:
-            begin = f"{broker}."
-            for home in [name for name in self.by_home if name.startswith(begin) and _broker_of(name) == broker]:
+            for home in [name for name in self.by_home if name.rpartition(".")[0] == broker]:
                 yield from tuple(self.by_home.get(home, {}).values())
 
     def trees_of(self, broker: BrokerId) -> Collection[TreeId]:
@@ -224,6 +220,8 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         return self._bound.to(tid)
 
     def add(self, entry: SubscriptionRow) -> None:
+        """Adds a row, whose names become one object for all rows of the process."""
+        entry.home_name, entry.client = intern(entry.id.rpartition(".")[0]), intern(entry.client)
         self._rows[entry.id] = entry
         of_home = self.by_home.get(entry.home_name)
         if of_home is None:
@@ -267,10 +265,6 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         return shared if shared is routes or shared.by_tid == routes.by_tid else routes
 
 
-def _broker_of(home: str) -> BrokerId:
-    return home.rpartition(".")[0]
-
-
 def _count_less(counts: dict[BrokerId, int], broker: BrokerId) -> None:
     """Counts one thing of a broker less; a broker without any is not kept."""
     counts[broker] -= 1
@@ -278,7 +272,7 @@ def _count_less(counts: dict[BrokerId, int], broker: BrokerId) -> None:
         del counts[broker]
 
 
-def _bound(tid: TreeId, rows: Collection[SubscriptionRow]) -> Collection[SubscriptionRow]:
+def _bound(tid: TreeId, rows: Sequence[SubscriptionRow]) -> Collection[SubscriptionRow]:
     """Rows of a list that are bound to the tree; one that has come back counts where it came last."""
-    latest = dict.fromkeys(row for row in reversed(tuple(rows)) if tid in row.tids)
+    latest = dict.fromkeys(row for row in reversed(rows) if tid in row.tids)
     return tuple(reversed(latest))

@@ -100,9 +100,8 @@ class Trees:
         row = self._advertisements.get(message.id)
         if row is None or row.last_hop is None or row.last_hop == neighbour:
             return self.withdraw(message.id, neighbour)
-        if row.ending:
+        if row.id in self._advertisements.ending:
             return []
-        row.ending = True
         self._advertisements.ending.add(row.id)
         if self._reconciliation.is_up(row.last_hop):
             return [Send(row.last_hop, message)]
@@ -118,7 +117,7 @@ class Trees:
 
     def give_up(self, row: AdvertisementRow) -> list[Action]:
         """The tree does not reach this broker any more; a tree that is known to end is withdrawn for good."""
-        if row.ending:
+        if row.id in self._advertisements.ending:
             return self.withdraw(row.id, None)
         self._advertisements.remove(row.id)
         self._bindings.unbind_all(row.id)
@@ -131,15 +130,16 @@ class Trees:
         The neighbour would refuse a path through itself, so leaving out that offer saves a message and nothing else
         (tests/broker_service/routing/tid/test_offers.py).
         """
-        if row.ending or row.last_hop == neighbour or neighbour in row.path:
+        if row.id in self._advertisements.ending or row.last_hop == neighbour or neighbour in row.path:
             return []
         return [Send(neighbour, advertise_message(row, self._home.broker, 1 + len(row.path)))]
 
     def ending_through(self, neighbour: BrokerId) -> list[AdvertisementRow]:
         """Trees that have ended, though the copy that says so along the tree has not come from this neighbour yet."""
-        if not self._advertisements.ending:
+        ending = self._advertisements.ending
+        if not ending:
             return []
-        return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
+        return [row for row in self._advertisements if row.id in ending and row.last_hop == neighbour]
 
     def broadcast(self, message: Message, source: BrokerId | None) -> list[Action]:
         """Sends a message to all neighbours but `source`."""

@@ -86,7 +86,9 @@ def offering_to_all() -> Iterator[None]:
     """Brokers offer trees to those that the path leads through, too."""
 
     def offer(self: Trees, neighbour: BrokerId, row: AdvertisementRow) -> list[Send]:
-        return [] if row.ending else [Send(neighbour, advertise_message(row, self._home.broker, len(row.path) + 1))]
+        if row.id in self._advertisements.ending:
+            return []
+        return [Send(neighbour, advertise_message(row, self._home.broker, len(row.path) + 1))]
 
     with mock.patch.object(Trees, "offer", offer):
         yield
